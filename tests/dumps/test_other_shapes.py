@@ -18,7 +18,9 @@ from dump_pipeline import open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.errors import InputError
 
-ROWS = [{"topic": "t", "partition": 0, "offset": n, "key": f"k{n % 2}", "value": "v"} for n in range(4)]
+ROWS: list[dict[str, Any]] = [
+    {"topic": "t", "partition": 0, "offset": n, "key": f"k{n % 2}", "value": "v"} for n in range(4)
+]
 COLUMNS = {name: {str(n): row[name] for n, row in enumerate(ROWS)} for name in ROWS[0]}
 
 
@@ -109,10 +111,7 @@ NULLABLE = {"key": ["null", "bytes"], "value": ["null", "bytes"]}
 def test_json_of_avro_itself_is_no_json_of_records(kinds: dict[str, Any], tmp_path: Path) -> None:
     """``{"bytes": "k"}`` is no key: it would be one of JSON, and bytes that are no ASCII other bytes."""
     texts = {name: "bytes" in str(kind) and "map" not in str(kind) for name, kind in kinds.items()}
-    rows = [
-        {name: row[name].encode() if texts.get(name) else row[name] for name in kinds}  # type: ignore[attr-defined]
-        for row in ROWS
-    ]
+    rows = [{name: row[name].encode() if texts.get(name) else row[name] for name in kinds} for row in ROWS]
     if "map" in str(kinds["value"]):
         rows = [row | {"value": {"a": b"1"}} for row in rows]
     if kinds["value"] != "string":

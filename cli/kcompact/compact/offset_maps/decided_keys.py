@@ -188,6 +188,7 @@ class _Rounds:
         return replace(self, full_maps=find_full_maps(self.scan, self.sections, cases, self.lookups))
 
     def merging(self, *, has_state: bool) -> Decide:
+        """The decisions of each merge task."""
         reading = self.scan.reading
         if reading.sections is None:
             return LatestRecords(reading, self.scan.names, self.policies).decide
@@ -223,6 +224,7 @@ class _Rounds:
 
 
 def _without_sizes(cleanings: Mapping[int, LogCleaning]) -> dict[int, LogCleaning]:
+    """Of a dump of which no value was looked at: zeros would be figures."""
     return {
         i: replace(log, rounds=tuple(replace(of_log, sizes=UNKNOWN_SIZES) for of_log in log.rounds))
         for i, log in cleanings.items()

@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 _FOLDER = re.compile(r"/proc/\d+(?:/task/\d+)?/fd")
 _MOST_LINKS = 40  # as Linux
@@ -25,6 +26,6 @@ def own_path(path: str) -> str:
         return path
     real = os.path.realpath(path)
     try:
-        return real if os.path.samefile(real, path) else path  # noqa: PTH121
+        return real if Path(real).samefile(path) else path
     except OSError:  # removed while it is open
         return path
