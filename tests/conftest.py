@@ -71,11 +71,28 @@ def kcompact(
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests that use the session; leave those ``at_length`` to the job that has the time."""
+    """Mark tests that use the session or are slow; leave those ``at_length`` to the job that has the time."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    mark_slow_cases(items)
     later = [] if AT_LENGTH else [item for item in items if item.get_closest_marker("at_length")]
     if later:
         config.hook.pytest_deselected(items=later)
         items[:] = [item for item in items if item not in later]
+
+
+def mark_slow_cases(items: list[pytest.Item]) -> None:
+    """Of the cases of a test marked ``everyday(n)``, all but ``n``, spread evenly, are slow."""
+    counts: dict[str, int] = {}
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if (marker := item.get_closest_marker("everyday")) is not None:
+            test = item.nodeid.partition("[")[0]
+            counts[test] = marker.args[0]
+            cases.setdefault(test, []).append(item)
+    for test, of_test in cases.items():
+        quick = {len(of_test) * number // counts[test] for number in range(counts[test])}
+        for number, item in enumerate(of_test):
+            if number not in quick:
+                item.add_marker(pytest.mark.slow)

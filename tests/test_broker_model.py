@@ -24,6 +24,7 @@ def run(case: GoldenCase, i: int, log: Log) -> tuple[ModelLog, list[Round], list
     return model, turn(model, config, now_ms), logged
 
 
+@pytest.mark.everyday(16)
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
 def test_model_predicts_offsets_checkpoint_and_segments(case: GoldenCase, i: int) -> None:
     after = case.pairs[i][1]
@@ -38,6 +39,7 @@ def test_model_predicts_offsets_checkpoint_and_segments(case: GoldenCase, i: int
         assert [s.base_offset for s in model.segments] == [s.base_offset for s in stage.segments]
 
 
+@pytest.mark.everyday(16)
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
 def test_model_predicts_what_was_logged(case: GoldenCase, i: int) -> None:
     for log in case.logs:
@@ -52,6 +54,7 @@ def test_model_predicts_what_was_logged(case: GoldenCase, i: int) -> None:
             assert predicted.invalid == broker.invalid_messages_read
 
 
+@pytest.mark.everyday(16)
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
 def test_model_predicts_batches(case: GoldenCase, i: int) -> None:
     table = case.batches(case.pairs[i][1])

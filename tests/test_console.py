@@ -14,6 +14,7 @@ KCOMPACT = [sys.executable, "-P", "-m", "kcompact"]
 SAMPLE = Path(__file__).parents[1] / "samples" / "orders.jsonl"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["inspect --dialects", "--version"])
 def test_a_closed_pipe_ends_a_run_quietly(line: str) -> None:
     with subprocess.Popen(
@@ -26,6 +27,7 @@ def test_a_closed_pipe_ends_a_run_quietly(line: str) -> None:
     assert (process.returncode, complaint) == (0, "")
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("closed", "line", "complaint"),
     [
@@ -40,6 +42,7 @@ def test_a_stream_that_is_closed_is_named(closed: str, line: str, complaint: str
     assert (run.returncode, run.stderr.partition("\n")[0]) == (2, complaint)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("columns", ["0", "-5", "x", "\u00b2", "9" * 30])
 def test_whatever_width_the_environment_claims_all_is_said(columns: str) -> None:
     """Some shells, containers and terminals without a size leave a COLUMNS of 0."""
@@ -68,6 +71,7 @@ def test_standard_input_is_read_once(line: str, kcompact: Callable[..., Run]) ->
     )
 
 
+@pytest.mark.slow
 def test_the_word_error_is_red_on_a_terminal_alone() -> None:
     program = "from kcompact.app import main; main(['inspect', 'nowhere'])"
     for variables, shown in (

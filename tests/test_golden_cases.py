@@ -22,6 +22,7 @@ def test_generated_dump_is_the_brokers() -> None:
     assert hashlib.sha256(w08b_dump(left)).hexdigest() == facts["sha256"]["after-2.jsonl"]
 
 
+@pytest.mark.everyday(10)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_stages_agree_with_their_segments(case: GoldenCase) -> None:
     for stage in {stage for pair in case.pairs for stage in pair}:

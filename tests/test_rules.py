@@ -28,11 +28,13 @@ def python_files() -> list[Path]:
 
 def docstrings(file: Path) -> Iterator[str]:
     """The docstrings of a file, those of constants included."""
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, Documented):
-            texts = [part.value for part in node.body if isinstance(part, ast.Expr)]
-            constants = [text.value for text in texts if isinstance(text, ast.Constant)]
-            yield from (text for text in constants if isinstance(text, str))
+    documented: list[ast.AST] = [ast.parse(file.read_text())]
+    while documented:
+        body = documented.pop().body
+        documented += (part for part in body if isinstance(part, Documented))
+        texts = [part.value for part in body if isinstance(part, ast.Expr)]
+        constants = [text.value for text in texts if isinstance(text, ast.Constant)]
+        yield from (text for text in constants if isinstance(text, str))
 
 
 def test_every_cited_number_is_defined() -> None:

@@ -93,6 +93,7 @@ def test_older_kafkas_print_no_horizon(write: Write) -> None:
     assert (batches["marker"], batches["delete_horizon_ms"][1]) == ([NONE, COMMIT, NONE], NONE)
 
 
+@pytest.mark.everyday(20)
 @pytest.mark.parametrize(
     "path", sorted(GOLDEN.glob("*/*.batches")), ids=lambda p: f"{p.parent.name}/{p.name}"
 )
@@ -123,6 +124,7 @@ def test_segments_told_out_of_order_are_sorted(write: Write, monkeypatch: pytest
         read_batches(write(header + "".join(lines) + lines[6]))
 
 
+@pytest.mark.slow
 def test_batches_between_offsets_are_those_whose_base_is_there() -> None:
     batches = packed(
         ListedBatch(at, at + 2, 3, 100, segment_base_offset=at - at % 9) for at in range(0, 60, 3)

@@ -101,6 +101,7 @@ ALL_IS_READ = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "name", "most_requests", "most_bytes"), ENDS_TELL + ALL_IS_READ)
 def test_an_object_is_opened_as_its_file_is(  # noqa: PLR0917  a row of the tables above
     make: Callable[[], bytes],
@@ -146,6 +147,7 @@ def indexed(file: DumpFile, start: int, end: int) -> list[int]:
         return [offset for rows in found for offset in rows.column("offset").to_pylist()]
 
 
+@pytest.mark.slow
 def test_of_parquet_only_the_columns_that_are_needed_are_brought(
     in_row_groups: DumpFile, proxy: Proxy
 ) -> None:
@@ -196,6 +198,7 @@ def test_a_store_that_fails_within_parquet_is_not_taken_for_damage(
         indexed(in_row_groups, 0, 2_000_000)
 
 
+@pytest.mark.slow
 def test_parquet_that_was_replaced_is_refused_and_let_go_of(
     in_row_groups: DumpFile, store: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def test_reading_needs_no_lock() -> None:
         assert reading.states == (state(300),)
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_run_that_has_died_is_taken_over(place: S3, capsys: pytest.CaptureFixture[str]) -> None:
     holder = {"run": "x", "host": "gone", "process": 7, "since": "2026-01-01T00:00:00+00:00"}
     place.put(LOCK, json.dumps(holder | {"renewals": 3}).encode())
@@ -115,6 +116,7 @@ def test_the_lock_of_a_run_that_has_died_is_taken_over(place: S3, capsys: pytest
     assert list(place.objects(STATE)) == ["state.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"{", b"[7]", b'{"renewals": {}}'])
 def test_a_lock_that_tells_nothing_is_a_lock(content: bytes, place: S3) -> None:
     place.put(LOCK, content)
@@ -148,6 +150,7 @@ def test_a_run_that_is_overtaken_while_it_publishes_says_that_the_state_is_anoth
     assert read_states(STATE) == (state(400),)
 
 
+@pytest.mark.slow
 def test_where_the_last_write_fails_the_dump_is_there_and_its_state_is_known(proxy: Proxy) -> None:
     written: list[str] = []
 
@@ -170,6 +173,7 @@ def test_a_run_that_lost_its_lock_leaves_that_of_another_alone(place: S3) -> Non
     assert place.get(LOCK) == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lock", "state.json"])
 def test_a_write_whose_answer_is_lost_counts(name: str, proxy: Proxy) -> None:
     lost: list[str] = []
@@ -203,6 +207,7 @@ REFUSED: dict[str, Fault] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_store_refuses_is_said_without_its_words(name: str, place: S3, proxy: Proxy) -> None:
     save(state(300))
@@ -215,6 +220,7 @@ def test_what_the_store_refuses_is_said_without_its_words(name: str, place: S3, 
     assert list(place.objects(STATE)) == ["state.json"]
 
 
+@pytest.mark.slow
 def test_no_permission_to_delete_the_lock_costs_the_next_run_a_while(proxy: Proxy) -> None:
     proxy.fault = lambda request: 403 if request.method == "DELETE" else None
     save(state(300))

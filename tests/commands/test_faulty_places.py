@@ -23,6 +23,7 @@ ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
 MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
 @pytest.mark.parametrize("line", ["--help", "inspect --dialects", "--version"])
 def test_a_full_standard_output_is_named(line: str) -> None:
@@ -43,6 +44,7 @@ def test_a_full_standard_output_is_named(line: str) -> None:
     assert run.stderr.startswith("error: standard output cannot be written: No space left on device")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
 def test_a_table_that_cannot_be_shown_is_all_that_is_missing(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
@@ -154,6 +156,7 @@ def test_a_working_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     assert run.stderr == "error: the working folder is gone\nhint: change to one that is there (cd)\n"
 
 
+@pytest.mark.slow
 def test_where_too_few_files_may_be_open_for_java_the_hint_says_so(tmp_path: Path) -> None:
     """Java itself says what it missed, in the last line of a stack trace that is more than a place."""
     script = 'ulimit -n 64; exec "$@"'

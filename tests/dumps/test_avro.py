@@ -41,6 +41,7 @@ def decoded(path: Path, split_bytes: int = 1 << 40) -> list[Record]:
         return [r for split in dump.splits(split_bytes) for _, _, r in LAYOUT.records(dump.files[0], split)]
 
 
+@pytest.mark.everyday(12)
 @pytest.mark.parametrize("shape", ["plain", "spark", "trivadis", "flink", "null-last"])
 @pytest.mark.parametrize("codec", CODECS)
 def test_records_are_what_was_written(tmp_path: Path, shape: str, codec: str) -> None:
@@ -66,6 +67,7 @@ def test_rows_do_not_depend_on_splits(tmp_path: Path, name: str) -> None:
     assert whole.select(same) == parts.select(same)
 
 
+@pytest.mark.slow
 def test_every_record_is_in_one_split_wherever_it_is_cut(tmp_path: Path) -> None:
     data = avro_bytes(PLAIN, some_records(6), codec="deflate", block_bytes=60)
     path = tmp_path / "dump.avro"
@@ -315,6 +317,7 @@ def rejected(path: Path) -> InputError:
     return caught.value
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_cut_file_is_refused_wherever_it_was_cut(tmp_path: Path, codec: str) -> None:
     data = avro_bytes(PLAIN, some_records(6), codec=codec, block_bytes=300)
@@ -332,6 +335,7 @@ def test_a_cut_file_is_refused_wherever_it_was_cut(tmp_path: Path, codec: str) -
             assert error.hint
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("codec", ["snappy", "zstandard", "deflate"])
 def test_damage_is_found_or_harmless(tmp_path: Path, codec: str) -> None:
     records = [Record("t", 0, offset, 5, b"k" * 9, b"v" * 50) for offset in range(40)]
@@ -455,6 +459,7 @@ NODE = {"name": "N", "type": "record", "fields": [{"name": "next", "type": ["nul
 RECURSIVE = [("key", "string"), ("offset", "long"), ("value", ["null", NODE])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("deep", "is_told"), [(300, True), (1_500, False)])
 def test_values_of_a_recursive_schema_are_told_as_json_or_refused(
     tmp_path: Path, deep: int, is_told: bool

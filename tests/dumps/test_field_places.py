@@ -124,6 +124,7 @@ def envelope(number: int, **more: Any) -> dict[str, Any]:
     return {"topic": "t", "offset": number, "timestamp": 1, "key": f"k{number}", **more}
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("name", ["partition", "Partition", "partitionId", "partition_id", "kafkaPartition"])
 def test_a_partition_that_the_first_records_lack_ends_the_run(name: str, tmp_path: Path) -> None:
     rows = [envelope(n, value="v") for n in range(3000)]

@@ -36,6 +36,7 @@ def long_files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_file_is_recognised_alike_beside_any_other(long_files: list[Path], tmp_path: Path) -> None:
     alone = {path: opened(path, tmp_path) for path in long_files}
     neighbours = {

@@ -498,6 +498,7 @@ class PlainKeys(encryption.KmsClient):
         return key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plain_footer", "said"),
     [(True, "Parquet with encrypted columns"), (False, "encrypted Parquet, not a dump that kcompact reads")],
@@ -583,6 +584,7 @@ def test_rows_behind_one_that_the_reader_judges_are_read_once(tmp_path: Path) ->
     assert [note.fields_seen["record"] for note in notes.values()] == [30_001]
 
 
+@pytest.mark.slow
 def test_a_row_group_is_copied_some_bytes_at_a_time(tmp_path: Path) -> None:
     """However much it unpacks to: 400 MB in a file of some kB."""
     rows = {"topic": ["t"] * 4_000, "key": [b"k"] * 4_000, "offset": range(4_000)}

@@ -59,6 +59,7 @@ FEW_DUMPS = dumps_of(FEW)
 SUFFIX = {"csv_lines": "csv"}
 
 
+@pytest.mark.everyday(3)
 @pytest.mark.parametrize("name", DUMPS)
 def test_no_cut_loses_or_doubles_a_record(name: str, tmp_path: Path) -> None:
     """Three records, cut at every byte; whatever the cut, the records and a copy of them are the same."""
@@ -165,6 +166,7 @@ SPARK = [
 ]
 
 
+@pytest.mark.slow
 def test_spark_s_csv_escapes_quotes_and_backslashes(tmp_path: Path) -> None:
     path = tmp_path / "part-00000.csv"
     header = "key,value,topic,partition,offset,timestamp,timestampType\n"
@@ -185,6 +187,7 @@ def test_a_header_line_alone_is_a_dump_of_no_records(tmp_path: Path) -> None:
         assert index_all(dump, 10)[0].num_rows == 0
 
 
+@pytest.mark.everyday(10)
 @pytest.mark.parametrize("chunk_bytes", [1, 2, 3, 7, 64])
 @pytest.mark.parametrize("name", DUMPS)
 def test_reading_in_small_pieces_finds_the_same(

@@ -70,6 +70,7 @@ def read(dump: Dump) -> list[Record]:
     return [r for split in dump.splits(1 << 40) for _, _, r in LAYOUTS[file.layout].records(file, split)]
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("target", LOSSLESS)
 @settings(max_examples=40, deadline=None)
 @given(survivors=records)

@@ -54,6 +54,7 @@ def test_what_executors_ask_for_is_noted_once(capsys: pytest.CaptureFixture[str]
     assert text.count("\n") == 1
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("executors", "master"), [(2, "yarn"), (-1, "yarn"), (0, "local[2]")])
 def test_executors_a_java_that_is_gone_and_spark_submit_on_one_machine_are_not_spoken_of(
     executors: int, master: str, capsys: pytest.CaptureFixture[str]

@@ -62,6 +62,7 @@ def _limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         yield
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.usefixtures("_limits", "loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records, st.integers(1, 20))
@@ -76,6 +77,7 @@ def test_groups_hold_count_first_and_latest(rows: list[tuple[int, bytes | None]]
     assert merged.num_rows == len(expected(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(records, max_size=6), st.randoms())
@@ -95,6 +97,7 @@ def test_groups_of_many_tasks_are_merged_in_any_order(
     assert merged.num_rows == len(expected(rows))
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.usefixtures("_limits")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records, st.integers(1, 20))

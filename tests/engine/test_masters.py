@@ -43,6 +43,7 @@ def test_other_masters_are_refused_with_examples(master: str) -> None:
     assert "spark://host:7077" in str(caught.value.hint)
 
 
+@pytest.mark.slow
 def test_the_shipped_zip_can_be_imported_from(tmp_path: Path) -> None:
     shipped = zip_package(tmp_path)
     code = "import kcompact.dumps.layouts as it; print(it.__file__)"

@@ -64,6 +64,7 @@ def counted(rows: list[Row]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(BATCHES, st.booleans())

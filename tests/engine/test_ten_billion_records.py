@@ -162,6 +162,7 @@ def compacted(plan: IndexPlan, size: Size) -> tuple[CompactionOutcome, int]:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_the_figures_of_ten_billion_records_are_exact_and_take_memory_by_splits_alone(
     plan: IndexPlan,
 ) -> None:

@@ -47,6 +47,7 @@ def test_published_vectors(function: object, vectors: dict[bytes, int]) -> None:
     assert signed(function(KeyMatrix.of(list(vectors)))) == list(vectors.values())
 
 
+@pytest.mark.slow
 @given(keys)
 def test_keys_side_by_side_hash_as_each_alone(many: list[bytes]) -> None:
     for function in (hashes.murmur2, hashes.fnv1a, hashes.java_string_hash, hashes.murmur2_in_doubles):

@@ -73,6 +73,7 @@ def facts(rows: list[tuple[int, Row]]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_limits", "loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TASKS, st.randoms())

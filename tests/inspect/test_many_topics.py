@@ -61,6 +61,7 @@ def some_keys(count: int, seed: int) -> tuple[pa.Table, dict[int, LogSummary]]:
     return pa.Table.from_pylist(rows, FOLDED_KEY_ROW), logs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", [1, 2, 7, 20])
 def test_a_sample_is_the_same_whatever_the_number_of_tasks(
     monkeypatch: pytest.MonkeyPatch, tasks: int

@@ -120,6 +120,7 @@ def test_a_handful_of_keys_says_nothing() -> None:
     assert find_cause(sightings([])).kind == "too_few"
 
 
+@pytest.mark.slow
 def test_a_dump_of_many_small_topics_is_no_matter_of_minutes() -> None:
     """Each of 200 topics has ten keys, which two placements in turn do not explain: all pairs are tried."""
     rng = random.Random(7)

@@ -145,6 +145,7 @@ def complete(*words: str) -> list[str]:
     return run.stdout.split()
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

@@ -61,6 +61,7 @@ def _figures(cleaning_round: Any, slots: int | None) -> dict[str, Any]:
     }
 
 
+@pytest.mark.everyday(10)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_line_is_the_brokers(case: GoldenCase) -> None:
     text = "".join(rendered(case, i) for i in range(len(case.pairs)))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +105,7 @@ SETUPS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(records=logs(), setup=SETUPS)
 def test_closed_form_is_the_literal_procedure(records: list[Record], setup: Setup) -> None:

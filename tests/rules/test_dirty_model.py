@@ -46,6 +46,7 @@ def records_of(log: ModelLog) -> list[Record]:
     return [record for batch in log.batches() for record in batch.records]
 
 
+@pytest.mark.everyday(50)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_range_sums_delay_and_eligibility_are_the_model_s(seed: int) -> None:
     made = random_log(seed, transactions=False)
@@ -62,6 +63,7 @@ def test_range_sums_delay_and_eligibility_are_the_model_s(seed: int) -> None:
     assert dirtiness.eligible == is_eligible(made.log, made.config, NOW_MS)
 
 
+@pytest.mark.everyday(50)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_would_go_goes(seed: int) -> None:
     made = random_log(seed, transactions=False)
@@ -77,6 +79,7 @@ def test_what_would_go_goes(seed: int) -> None:
     assert dirtiness.gain.map_entries == done.map_entries
 
 
+@pytest.mark.everyday(50)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_small_map_needs_the_model_s_rounds(seed: int) -> None:
     made = random_log(seed, transactions=False)

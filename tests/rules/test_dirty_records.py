@@ -40,6 +40,7 @@ def horizons_by_offset(records: list[Record], context: LogContext) -> dict[int, 
     return horizons
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("remembers", "seed"), [(False, 1), (True, 2), (True, 3)])
 def test_every_log_s_scan_is_the_slow_one_s(remembers: bool, seed: int) -> None:
     chance = random.Random(seed)

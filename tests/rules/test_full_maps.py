@@ -62,6 +62,7 @@ def by_oracle(records: list[Record], limit: int, policy: Policy) -> oracle.Clean
     return left
 
 
+@pytest.mark.everyday(3)
 @pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("largest_step", [1, FAR_APART], ids=["side by side", "far apart"])
 @pytest.mark.parametrize("seed", range(24))
@@ -116,6 +117,7 @@ BETWEEN_TASKS = (full_maps, "steps_between")
 IN_A_TASK = (key_groups, "steps_in_task")
 
 
+@pytest.mark.everyday(4)
 @pytest.mark.parametrize("rounds", [1, 3, None])
 @pytest.mark.parametrize("place", [BETWEEN_TASKS, IN_A_TASK], ids=["between tasks", "in a task"])
 @pytest.mark.parametrize("name", DAMAGES)

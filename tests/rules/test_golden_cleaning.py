@@ -1,6 +1,7 @@
 """The engine against a real broker: every golden case."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -21,7 +22,25 @@ from small_maps import with_map_of
 
 CASES = golden_cases()
 PAIRS = [(case, i) for case in CASES for i in range(len(case.pairs))]
-IDS = [f"{case.name}-{case.pairs[i][1]}" for case, i in PAIRS]
+EVERYDAY = {"w05", "w07", "w10", "w18", "w24"}
+
+
+def is_everyday(case: GoldenCase) -> bool:
+    return case.name[:3] in EVERYDAY
+
+
+CASE_BY_CASE = pytest.mark.parametrize(
+    ("case", "i"),
+    [
+        pytest.param(
+            case,
+            i,
+            id=f"{case.name}-{case.pairs[i][1]}",
+            marks=[pytest.mark.slow] * (not is_everyday(case)),
+        )
+        for case, i in PAIRS
+    ],
+)
 
 # 70 records below the log start lie on disk, where no consumer can see their keys: two of them stayed.
 UNSEEN_WRITTEN = {("w18b-log-start-beyond-checkpoint", 1): 2}
@@ -97,13 +116,14 @@ class Cleaned:
                 self.kept[row["log_id"]].append(row["offset"])
 
 
-@pytest.fixture(scope="module")
-def cleaned() -> Cleaned:
+@cache
+def cleaned(*, are_everyday: bool) -> Cleaned:
+    """The golden cases of the everyday loop at once, or all others."""
     logs: dict[int, list[Record]] = {}
     contexts: dict[int, LogContext] = {}
     policies: dict[int, Policy] = {}
     for case, i in PAIRS:
-        for log in case.logs:
+        for log in case.logs if is_everyday(case) is are_everyday else ():
             for with_batches in (True, False):
                 if not with_batches and (case.batches(case.pairs[i][0]) is None):
                     continue
@@ -117,18 +137,26 @@ def cleaned() -> Cleaned:
         for is_large in (False, True)
     ]
     return Cleaned(
-        *(log_frames.cleaned(part, contexts, {name: policies[name] for name in part}) for part in parts)
+        *(
+            log_frames.cleaned(part, contexts, {name: policies[name] for name in part})
+            for part in parts
+            if part
+        )
     )
 
 
-@pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
-def test_engine_leaves_what_the_broker_left(cleaned: Cleaned, case: GoldenCase, i: int) -> None:
-    after = case.pairs[i][1]
+def cleaned_with(case: GoldenCase) -> Cleaned:
+    return cleaned(are_everyday=is_everyday(case))
+
+
+@CASE_BY_CASE
+def test_engine_leaves_what_the_broker_left(case: GoldenCase, i: int) -> None:
+    after, result = case.pairs[i][1], cleaned_with(case)
     offsets, checkpoint = case.offsets(after), case.checkpoint(after)
     for log in case.logs:
         name = log_id(case.name, i, log, True)
-        cleaning, expected = cleaned.logs[name], case.stage_log(after, log)
-        assert sorted(cleaned.kept[name]) == offsets[log]
+        cleaning, expected = result.logs[name], case.stage_log(after, log)
+        assert sorted(result.kept[name]) == offsets[log]
         assert cleaning.checkpoint_offset == checkpoint.get(log)
         assert cleaning.log_start_offset == expected.log_start_offset
         assert [s.base_offset for s in cleaning.segments or ()] == [s.base_offset for s in expected.segments]
@@ -145,24 +173,23 @@ def check_rounds(cleaning: LogCleaning, logged: list[LoggedRound], unseen_writte
         assert round_.counts.removed[Verdict.KEYLESS] == broker.invalid_messages_read
 
 
-@pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
-def test_segment_sizes_are_the_brokers(cleaned: Cleaned, case: GoldenCase, i: int) -> None:
+@CASE_BY_CASE
+def test_segment_sizes_are_the_brokers(case: GoldenCase, i: int) -> None:
     if case.name[:3] in {"w09", "w18", "w20"}:  # recompressed; unseen records; producers idle for years
         return
     for log in case.logs:
-        cleaning = cleaned.logs[log_id(case.name, i, log, True)]
+        cleaning = cleaned_with(case).logs[log_id(case.name, i, log, True)]
         expected = case.stage_log(case.pairs[i][1], log)
         assert [s.size_bytes for s in cleaning.segments or ()] == [s.size_bytes for s in expected.segments]
 
 
-@pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
-def test_records_and_segments_are_enough_without_horizons_and_transactions(
-    cleaned: Cleaned, case: GoldenCase, i: int
-) -> None:
+@CASE_BY_CASE
+def test_records_and_segments_are_enough_without_horizons_and_transactions(case: GoldenCase, i: int) -> None:
+    kept = cleaned_with(case).kept
     for log in case.logs:
         name = log_id(case.name, i, log, False)
-        if name in cleaned.kept:
-            is_broker = sorted(cleaned.kept[name]) == case.offsets(case.pairs[i][1])[log]
+        if name in kept:
+            is_broker = sorted(kept[name]) == case.offsets(case.pairs[i][1])[log]
             assert is_broker == ((case.name, i) not in NEEDS_BATCHES)
 
 
@@ -192,6 +219,7 @@ def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int
     return results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CHAINED, ids=lambda case: case.name)
 def test_remembered_horizons_stand_for_batches(chained: Any, case: GoldenCase) -> None:
     for i, (_, after) in enumerate(case.pairs):

@@ -61,6 +61,7 @@ def policy_of(rng: random.Random, night: int) -> Policy:
     return with_map_of(rng.choice([None, 10_000, 40, 5, 1]), policy)
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("is_full_dump", [False, True], ids=["output and new records", "full dumps"])
@@ -84,6 +85,7 @@ def test_nights_with_a_state(tmp_path: Path, seed: int, *, is_full_dump: bool) -
         inputs = [output]
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_checkpoint_in_a_log_that_nobody_has_cleaned(tmp_path: Path, seed: int) -> None:
@@ -129,6 +131,7 @@ def test_what_keys_cannot_tell_is_left_to_every_record(tmp_path: Path, name: str
     assert run([path], tmp_path / "work", policy, Beside(DumpContext())) is None
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_closed_logs_that_were_never_cleaned(tmp_path: Path, seed: int) -> None:
@@ -171,6 +174,7 @@ CHANGES_NOTHING = [
 ]
 
 
+@pytest.mark.everyday(6)
 @pytest.mark.parametrize("settings", CHANGES_NOTHING, ids=str)
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_a_policy_that_changes_nothing_leaves_what_the_plain_run_leaves(
@@ -189,6 +193,7 @@ def test_a_policy_that_changes_nothing_leaves_what_the_plain_run_leaves(
         assert run([path], tmp_path / form.value, policy, beside, form) == plain
 
 
+@pytest.mark.everyday(3)
 @pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("rounds", [1, 2, 3, None])
 @pytest.mark.parametrize("keys", [1, 8, 40])

@@ -41,6 +41,7 @@ def in_transaction(offset: int, producer: int, marker: str | None = None, epoch:
     )
 
 
+@pytest.mark.everyday(12)
 @pytest.mark.parametrize(("case", "stage"), STAGES, ids=[f"{case.name}-{stage}" for case, stage in STAGES])
 def test_the_batches_of_a_broker_tell_its_last_stable_offset(case: GoldenCase, stage: str) -> None:
     for log, batches in (case.batches(stage) or {}).items():
@@ -49,6 +50,7 @@ def test_the_batches_of_a_broker_tell_its_last_stable_offset(case: GoldenCase, s
         assert (facts.log_end_offset if stable is None else stable) == facts.last_stable_offset
 
 
+@pytest.mark.everyday(20)
 @pytest.mark.parametrize("seed", range(150))
 def test_the_batches_of_a_model_tell_it(seed: int) -> None:
     log = aborting_log(seed).log if seed % 2 else random_log(seed, transactions=True).log

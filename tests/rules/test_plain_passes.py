@@ -84,6 +84,7 @@ def small_passes(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("keys", [3, 60, 100_000])
 @pytest.mark.parametrize("drop_tombstones", [False, True])
 def test_passes_and_stretches_show_nowhere(
@@ -101,6 +102,7 @@ def test_passes_and_stretches_show_nowhere(
     assert (several.shared_keys.count > 0) == (keys < 100_000)
 
 
+@pytest.mark.slow
 def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(
     tmp_path: Path, small_passes: pytest.MonkeyPatch
 ) -> None:

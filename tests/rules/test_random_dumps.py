@@ -150,6 +150,7 @@ def test_unsegmented_dumps_are_cleaned_as_the_oracle_says() -> None:
     assert sum(len(log.rounds) > 1 for log in result.logs.values()) > len(SEEDS) // 10
 
 
+@pytest.mark.slow
 def test_repeated_records_are_dropped_once_and_counted() -> None:
     dumps = {seed: _records(seed) for seed in SEEDS}
     twice = {}
@@ -170,6 +171,7 @@ def test_repeated_records_are_dropped_once_and_counted() -> None:
 # --- rolled segments ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index_bytes", [10_485_760, 40], ids=["by size and age", "by index"])
 def test_rolled_segments_are_cleaned_as_the_model_says(index_bytes: int) -> None:
     logs, policies, expected = {}, {}, {}

@@ -87,6 +87,7 @@ def small_stages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return cut
 
 
+@pytest.mark.everyday(3)
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("order", ["in order", "shuffled", "twice"])
 def test_stages_show_nowhere(tmp_path: Path, small_stages: Callable[[], None], name: str, order: str) -> None:

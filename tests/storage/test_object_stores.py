@@ -76,6 +76,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, status: int, times: int) -> Itera
         server.server_close()
 
 
+@pytest.mark.slow
 def test_a_store_that_is_busy_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(monkeypatch, 503, times=3):
         stamp = fetch("s3://bucket/x", tmp_path / "x")
@@ -97,6 +98,7 @@ def test_of_a_range_only_its_bytes_are_brought_to_their_place(
     assert (tmp_path / "x").read_bytes() == b"\0" * 100 + CONTENT[100:205] + b"\0" * (len(CONTENT) - 205)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["/dev/full", "/no such folder/x"])
 def test_a_disk_without_room_is_said_in_a_sentence(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
@@ -106,6 +108,7 @@ def test_a_disk_without_room_is_said_in_a_sentence(target: str, monkeypatch: pyt
         fetch("s3://bucket/x", Path(target))
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("status", [401, 403])
 def test_credentials_that_are_refused_are_not_repeated(
     status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -298,6 +301,7 @@ def test_an_address_with_one_slash_is_no_folder_here(tmp_path: Path, monkeypatch
     assert address_hint("/s3:/b") is None
 
 
+@pytest.mark.slow
 def test_an_endpoint_at_which_nobody_listens_is_said_before_its_client_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

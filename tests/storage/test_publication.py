@@ -121,6 +121,7 @@ def test_what_came_up_meanwhile_is_not_replaced(
     assert names(tmp_path) == ["out"]
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_call_is_finished_or_undone_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +147,7 @@ def test_a_kill_at_any_call_is_finished_or_undone_by_the_next_run(
     assert outcomes == sorted(outcomes, key=["old", "new", "lived"].index)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [28, 5, 30, 13])
 def test_a_fault_at_any_call_leaves_the_old_or_is_survived(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
@@ -188,6 +190,7 @@ def test_what_a_dead_run_left_is_removed_and_said_once(
     assert "died" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_a_user_changed_after_a_crash_is_kept(tmp_path: Path) -> None:
     write_old(tmp_path)
     for at in range(1, 100):

@@ -124,6 +124,7 @@ def bombs() -> Iterator[Any]:
     yield pytest.param(container(wide, [(1, RECORD + b"\0" * 100_000)]), "1 rows", id="wide-schema")
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("data", "said"), list(bombs()))
 def test_small_avro_files_end_soon_in_little_memory(tmp_path: Path, data: bytes, said: str) -> None:
     path = tmp_path / "bomb.avro"
@@ -154,6 +155,7 @@ def test_a_block_that_grows_is_measured_before_it_is_kept(
             CODECS[codec].unpack(packed * 2, 199_999)
 
 
+@pytest.mark.slow
 def test_a_block_that_unpacks_to_gigabytes_is_refused_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "bomb.avro"
     packed = CODECS["zstandard"].pack(bytes(300 << 20))
@@ -168,6 +170,7 @@ def test_lengths_that_a_codec_tells_are_not_taken_for_granted() -> None:
             CODECS[codec].unpack(packed, 1 << 31)
 
 
+@pytest.mark.slow
 def test_an_honest_record_that_packs_well_stays_readable(tmp_path: Path) -> None:
     path = tmp_path / "dump.avro"
     length = 300 << 20
@@ -176,6 +179,7 @@ def test_an_honest_record_that_packs_well_stays_readable(tmp_path: Path) -> None
     assert read_alone(path) == "1 rows"
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_columns_are_read(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     header = ",".join(["topic", "partition", "offset", "key", "value", *(f"c{n}" for n in range(100_000))])
@@ -183,6 +187,7 @@ def test_a_hundred_thousand_columns_are_read(tmp_path: Path) -> None:
     assert read_alone(path) == "5 rows"
 
 
+@pytest.mark.slow
 def test_a_line_without_an_end_is_refused_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "endless.jsonl"
     whole = '{"topic":"t","partition":0,"offset":1,"timestamp":1,"key":"k","value":"v"}\n'

@@ -174,6 +174,7 @@ def test_a_record_without_a_partition_is_refused(tmp_path: Path, layout: str) ->
             check_notes(dump, notes)
 
 
+@pytest.mark.slow
 @TORTURED
 @given(data=st.data())
 def test_a_field_of_any_kind_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:

@@ -94,6 +94,7 @@ def numbers_in(value: Any) -> list[int]:
     return numbers_in(vars(value)) if hasattr(value, "__dict__") else []
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("name", TEXTS)
 @TORTURED
 @given(data=st.data())

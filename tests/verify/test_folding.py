@@ -115,6 +115,7 @@ def some_pairs(number: int) -> Iterator[tuple[Pair, Bounds]]:
             yield pair
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("number", range(8))
 def test_pairs_are_judged_alike(number: int) -> None:
     before, after, bounds = [], [], dict[int, Bounds]()
@@ -129,6 +130,7 @@ def test_pairs_are_judged_alike(number: int) -> None:
     assert len(outcome.findings) > 10
 
 
+@pytest.mark.slow
 def test_each_pair_alone_is_judged_alike() -> None:
     less = 0
     for (before, after), bounds in all_pairs():

@@ -6,6 +6,7 @@ from golden_pairs import Known, verify
 from kcompact.verify.check import Severity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checkpoint_stage", [0, 1], ids=["checkpoint-before", "checkpoint-after"])
 def test_what_a_broker_left_holds(checkpoint_stage: int) -> None:
     outcome = verify(Known(checkpoint_stage, policy=True, segments=True, batches=True, offsets=True))
@@ -23,6 +24,7 @@ PARTLY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", PARTLY, ids=str)
 def test_whatever_part_is_told_no_broker_is_refused_for_certain(known: Known) -> None:
     outcome = verify(known)
@@ -31,6 +33,7 @@ def test_whatever_part_is_told_no_broker_is_refused_for_certain(known: Known) ->
     assert all(finding.remedy for finding in undecided)
 
 
+@pytest.mark.slow
 def test_without_anything_told_no_broker_is_refused_for_certain() -> None:
     outcome = verify(Known())
     assert outcome.counts_of(Severity.FINDING) == {}

@@ -47,6 +47,7 @@ def another_broker_leaves(mutant: Mutant) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", range(FIRST, FIRST + TURNS))
 def test_a_wrong_after_of_a_golden_pair_is_found_or_a_broker_could_have_left_it(turn: int) -> None:
     changed = mutants(turn)

@@ -31,6 +31,7 @@ def pairs(null_keys: str) -> list[Pair]:
     return [random_pair(number) for number in range(PAIRS) if null_keys_of(number) == null_keys]
 
 
+@pytest.mark.everyday(1)
 def test_nothing_is_found_in_right_pairs(pairs: list[Pair], null_keys: str) -> None:
     outcome = verify(pairs, retention_ms=0, null_keys=null_keys)
     assert outcome.findings == ()
@@ -38,6 +39,7 @@ def test_nothing_is_found_in_right_pairs(pairs: list[Pair], null_keys: str) -> N
     assert sum(log.records_before - log.records_after for log in outcome.logs) > PAIRS // 2
 
 
+@pytest.mark.everyday(1)
 def test_a_lost_latest_value_is_always_found(pairs: list[Pair], null_keys: str) -> None:
     wrong = list(_without_one(pairs))
     findings = verify(wrong, 0, null_keys).findings

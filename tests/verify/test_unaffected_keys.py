@@ -38,6 +38,7 @@ def contexts_of(log_id: int, records: list[Record]) -> LogContext:
     return LogContext(aborted=aborted)
 
 
+@pytest.mark.slow
 def test_a_pair_is_judged_alike(
     pairs: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_pair_is_judged_alike(
     assert in_full.counts_of(Severity.NOTE)["duplicate-left"] > PAIRS // 20
 
 
+@pytest.mark.slow
 def test_a_dump_alone_is_judged_alike(
     pairs: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:
@@ -82,6 +84,7 @@ def test_a_right_pair_leaves_nothing_to_judge() -> None:
     assert (judged.removed, judged.cleaned_end_offset) == ({"superseded": 3}, 7)
 
 
+@pytest.mark.slow
 def test_how_keys_are_shared_out_changes_nothing(
     pairs: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:

@@ -117,6 +117,7 @@ def fits_the_loop(path: Path, extra: frozenset[str] = frozenset()) -> bool:
     return True
 
 
+@pytest.mark.everyday(8)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("block_bytes", [1, 120, 900])
 @pytest.mark.parametrize("seed", range(4))
@@ -147,6 +148,7 @@ def test_filters_hold_in_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert 0 < len(rows) < 300
 
 
+@pytest.mark.slow
 def test_damage_is_reported_as_the_reference_reports_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +196,7 @@ def _named(kind: Any, number: list[int]) -> Any:
 _KEYS = ["long", ["null", "int"], "string", ["bytes", "null"], ["null", {"type": "array", "items": "int"}]]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     extra=st.lists(_types, min_size=3, max_size=3),
@@ -351,6 +354,7 @@ HOSTILE: dict[str, dict[str, bytes]] = {
 }
 
 
+@pytest.mark.everyday(16)
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("most_rows", [1, 3, 1 << 15])
 def test_hostile_records_are_read_as_the_reference_reads_them(
@@ -378,6 +382,7 @@ def test_blocks_that_say_another_number_of_records_are_refused(
         assert rows_and_notes(path)[1].rejects
 
 
+@pytest.mark.slow
 def test_records_with_any_bytes_changed_are_read_as_the_reference_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **option
     return results
 
 
+@pytest.mark.everyday(15)
 @pytest.mark.parametrize("seed", range(150))
 def test_any_cells_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)

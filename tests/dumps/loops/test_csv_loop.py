@@ -84,6 +84,7 @@ def test_hostile_row_among_regular_ones_reads_alike(tmp_path: Path, number: int,
     assert_same(csv_file(tmp_path / "d.csv", data, quoting))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(

@@ -163,6 +163,7 @@ lines = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(lines, min_size=1, max_size=40), st.sampled_from([KCAT, replace(KCAT, byte_exact=False)]))
 def test_any_lines_read_alike(tmp_path: Path, dump: list[bytes], dialect: Dialect) -> None:
@@ -174,6 +175,7 @@ def dump_files(folder: Path, texts: list[bytes], dialect: Dialect) -> list[DumpF
     return [replace(dump_file(path, text, dialect), file_id=n) for n, (path, text) in enumerate(named)]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.lists(lines, max_size=6), st.booleans()), min_size=2, max_size=8))
 def test_files_read_together_read_as_one_by_one(
@@ -236,6 +238,7 @@ NO_DELETE = DELETE.replace("op", "po")
 TELLING = [None, "", "null", "nulls", " null", DELETE, NO_DELETE, "plain", "\x00", '{"op" :\n"d"}', "é"]
 
 
+@pytest.mark.slow
 @given(values=st.lists(st.sampled_from(TELLING), min_size=1, max_size=40), ascii_only=st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_what_values_are_is_told_as_the_reference_tells_it(
@@ -251,6 +254,7 @@ def test_what_values_are_is_told_as_the_reference_tells_it(
 HEADERS = ['["a","b"]', '["a",null]', "[]", "null", '["a","\\u00e9","a","x"]', '{"a":1}', '{"a":17}']
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(HEADERS), st.one_of(st.none(), st.text(max_size=9))),
@@ -337,6 +341,7 @@ def test_the_loop_itself_reads_regular_lines(tmp_path: Path, extra: frozenset[st
     assert table["key"].to_pylist() == [f"ké{n}".encode() for n in range(1000)]
 
 
+@pytest.mark.everyday(40)
 @pytest.mark.parametrize(
     "name", ["kcat", "plain", "lenses", "kafbat", "kafdrop", "aiven", "kcat-base64", "zoe"]
 )

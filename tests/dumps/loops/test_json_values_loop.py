@@ -83,6 +83,7 @@ SEPARATORS = [",", ",\n", " , ", "\n,\r\n\t", ",,", "\n", "][", "]\n[", "] , [",
 ENDS = ["]", "]\n", "\n]\n\n", "", ",", "]]", "] x", ",]", "\n", "]\0", ",\n", " "]
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from(SEPARATORS)), max_size=12),
@@ -102,6 +103,7 @@ def test_any_arrays_read_alike(
     _read_alike(tmp_path, text, "json_array", window_bytes)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
@@ -119,6 +121,7 @@ def test_arrays_with_few_wrong_places_read_alike(
     _read_alike(tmp_path, text, "json_array", window_bytes)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(

@@ -42,6 +42,7 @@ def columns(ranges: Ranges) -> tuple[np.ndarray, np.ndarray]:
     return starts.copy(), lengths.astype(np.int32)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.usefixtures("_each_way")
 def test_ranges_are_copied_in_the_order_given(dump: Path) -> None:
     @given(RANGES)

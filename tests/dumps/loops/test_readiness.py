@@ -109,6 +109,7 @@ def test_a_note_says_that_numba_is_missed(
     assert "note: numba is not installed" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", ["raise ImportError", "raise RuntimeError", "from numpy import no_such_name"]
 )
@@ -136,6 +137,7 @@ assert remark.startswith("numba is installed, but"), remark
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_dump_that_is_not_large_waits_for_no_compiler(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     path = tmp_path / "d.jsonl"
@@ -156,6 +158,7 @@ assert "numba" not in sys.modules
     assert readiness.likely_layouts(["d.jsonl"], readiness.SMALLEST_DUMP_BYTES["json_lines"] - 1) == ()
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["compact", "--no-such-option"]])
 def test_help_and_usage_errors_import_no_numba(arguments: list[str]) -> None:
     code = f"""
