@@ -63,6 +63,25 @@ def test_an_older_version_may_lie_below_where_cleaning_began() -> None:
     assert counts(judge(before, [before[n] for n in (0, 1, 3)], cleaned_from_the_start), Severity.FINDING)
 
 
+def test_an_older_version_is_a_finding_where_a_later_one_of_its_key_is_gone() -> None:
+    """What replaced offset 1 was in a round's map, wherever it began, and then offset 0 had to go as well."""
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aaaab")]
+    after = [before[n] for n in (0, 2, 3, 4)]
+    outcome = judge(before, after, Bounds(Policy(now_ms=NOW_MS), knowledge=CLEANS_ONLY))
+    assert counts(outcome, Severity.FINDING) == {"duplicate-left": 1}  # cleaning may have ended at offset 3
+    assert outcome.findings[0].offset == 0
+    assert "offset 2 replaces it" in outcome.findings[0].expected
+
+    may_be_aborted = Knowledge(frozenset({"cleanup.policy"}), last_missing_offset=9)
+    assert judge(before, after, Bounds(Policy(now_ms=NOW_MS), knowledge=may_be_aborted)).holds
+
+
+def test_a_tombstone_that_went_by_itself_does_not_tell_that_older_ones_had_to_go() -> None:
+    before = [record("a", "0", offset=0), tombstone("a", offset=1), record("a", "2", offset=2)]
+    outcome = judge(before, [before[0], before[2]], Bounds(Policy(now_ms=NOW_MS), knowledge=CLEANS_ONLY))
+    assert counts(outcome, Severity.FINDING) == {}
+
+
 def test_what_may_have_been_aborted_proves_nothing() -> None:
     bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(last_missing_offset=9))
     outcome = judge(UPDATES, left_beside(4), bounds)

@@ -19,9 +19,8 @@ def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:
     rows, reason = classified.rows, classified.reason
     gone = classified.is_gone & is_cleaned(classified)
     replaced = gone & (reason == Reason.SUPERSEDED)
-    # A tombstone that is replaced may have gone by itself: that needs a round that reached it, no more.
     stays, stays_if_reached = outliving(classified)
-    by_later = replaced & (~rows.is_tombstone | stays)
+    by_later = is_gone_for_later(classified, stays)
     reached = (
         (replaced & rows.is_tombstone)
         | (gone & (reason == Reason.KEYLESS))
@@ -44,6 +43,15 @@ def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:
         )
         for log_id, at in rows.by_log
     }
+
+
+def is_gone_for_later(classified: ClassifiedRows, stays: Flags) -> Flags:
+    """Whether a record went for certain as a later one of its key was in a round's map (R21).
+
+    A tombstone that is replaced may have gone by itself, unless it ``stays`` (``outliving``).
+    """
+    replaced = classified.is_gone & is_cleaned(classified) & (classified.reason == Reason.SUPERSEDED)
+    return replaced & (~classified.rows.is_tombstone | stays)
 
 
 def outliving(classified: ClassifiedRows) -> tuple[Flags, Flags]:

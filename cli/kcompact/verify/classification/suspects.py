@@ -16,7 +16,7 @@ from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.check import Row
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
-from kcompact.verify.classification.proof import is_cleaned, outliving
+from kcompact.verify.classification.proof import is_cleaned, is_gone_for_later, outliving
 from kcompact.verify.classification.remedies import remedies_of
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, NOWHERE, KeyRows
@@ -59,10 +59,19 @@ class Suspects:
 
     @cached_property
     def certainly_superseded_at_offset(self) -> Longs:
-        """The key's first later record that a round is proven to have mapped, NEVER: there is none."""
+        """The key's first later record that a round is proven to have mapped, NEVER: there is none.
+
+        The rounds of the log prove it, or a later record of the key that went: what replaced that one was in
+        the map of a round, which rewrites all segments from the log's start on (R16, R21).
+        """
         first_dirty = self.classified.of_log(lambda log: log.evidence.first_dirty_at_most)
         at = self.rows.mapped_superseding_offset(first_dirty)
-        return np.where(self.rows.is_data & (first_dirty <= at) & (at <= self.mapped_up_to), at, NEVER)
+        by_rounds = (first_dirty <= at) & (at <= self.mapped_up_to)
+        gone_for_later = is_gone_for_later(self.classified, outliving(self.classified)[0])
+        last_gone = self.rows.last_of_key(gone_for_later)
+        by_key = (last_gone != NOWHERE) & (self.rows.offset < self.rows.offset[last_gone])
+        at = np.where(by_rounds, at, np.where(by_key, self.classified.superseded_at_offset[last_gone], NEVER))
+        return np.where(self.rows.is_data, at, NEVER)
 
     @property
     def is_replaced_for_certain(self) -> Flags:

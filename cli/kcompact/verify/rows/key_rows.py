@@ -127,6 +127,10 @@ class KeyRows:
         """Whether AFTER's record at ``kept_offset`` is a tombstone."""
         return (self._last_kept >= 0) & self.after_is_tombstone[self._last_kept]
 
+    def last_of_key(self, chosen: Flags) -> Longs:
+        """The number of the key's last row of those that are chosen; NOWHERE: none is."""
+        return self._last_of_groups(np.flatnonzero(chosen))
+
     def superseding_offset(self, first_dirty_offset: Longs) -> Longs:
         """The key's first later record at or above an offset that is the same for all rows of a log."""
         return self._first_from(self.is_data, self.next_offset, first_dirty_offset)
@@ -165,8 +169,8 @@ class KeyRows:
         return np.where(next_offset == NEVER, NEVER, later)
 
     def _last_of_groups(self, chosen: Longs) -> Longs:
-        """For every row the number of the last chosen row of its group, -1: none is chosen."""
-        last = np.full(self._groups, -1)
+        """For every row the number of the last chosen row of its group, NOWHERE: none is chosen."""
+        last = np.full(self._groups, NOWHERE)
         last[self.group[chosen]] = chosen  # ascending: the last one stays
         return last[self.group]
 
