@@ -105,17 +105,19 @@ class StateOfDump:
 
     def lacks(self, file: OutputFile) -> InputError:
         """The error for a dump that is without a file of the state's output."""
-        why = (
-            f"{self.changed} is not as the run that wrote the state left it; a run that died between writing"
-            " the dump and the state would explain it, or a new export under that name, which needs another"
-            if self.changed
-            else "it is not among the inputs"
-        )
+        why = "it is not among the inputs"
+        other_name = ""
+        if self.changed:
+            why = (
+                f"{self.changed} is not as the run that wrote the state left it; a run that died between"
+                " writing the dump and the state would explain it, or a new export under that name"
+            )
+            other_name = f" if {self.changed} is a new export, call it otherwise;"
         return InputError(
             f"{self.place}: this state belongs to {file.name} of {file.size_bytes} bytes"
             f" (SHA-256 {file.sha256[:12]}...): {why}",
             hint=f"give {self._output_names()} as the last run left it, together with the new records;"
-            f" {WHOLE_DUMP_ALONE}",
+            f"{other_name} {WHOLE_DUMP_ALONE}",
         )
 
     def _output_names(self) -> str:
