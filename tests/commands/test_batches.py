@@ -142,6 +142,54 @@ def test_batches_of_later_segments_alone_are_refused(tmp_path: Path, kcompact: C
     assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [0, 3]
 
 
+@pytest.mark.parametrize("command", ["compact", "verify", "dirty-ratio"])
+def test_batches_without_a_segment_in_the_middle_are_refused(
+    command: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """What they lack is told nowhere: here, that the newest value of ``a`` was aborted."""
+    aborted = [Logged(2, "a=aborted", producer=7), Logged(3, "ABORT", producer=7)]
+    segments = {0: [Logged(0, "a=good"), Logged(1, "b=x")], 2: aborted, 4: [Logged(4, "c=y")], 5: []}
+    first, second, third = (
+        write_dump_log(tmp_path / f"{base}.txt", {base: segments[base]}) for base in (0, 2, 4)
+    )
+    dump = write_dump_log(tmp_path / "all.txt", segments)
+    more = ("-o", tmp_path / "out.jsonl") if command == "compact" else (dump,) * (command == "verify")
+
+    run = kcompact(command, dump, *more, "--batches", first, "--batches", third)
+
+    assert (run.exit_code, (tmp_path / "out.jsonl").exists()) == (2, False)
+    assert "t-0: no batch told holds offset 2, which the dump holds" in run.stderr
+    assert "give --batches once for each segment file" in run.stderr
+    every = ("--batches", first, "--batches", second, "--batches", third)
+    assert kcompact(command, dump, *more, *every).exit_code == 0
+
+
+def test_what_is_lost_behind_the_last_batch_told_is_undecided(tmp_path: Path, kcompact: Cli) -> None:
+    records = [Logged(0, "a=1"), Logged(1, "b=1")], [Logged(2, "a=2", producer=7), Logged(4, "c=1")]
+    before = write_kcat(
+        tmp_path / "b.jsonl",
+        [
+            record(logged.text[0], logged.text[2], offset=logged.offset, topic="t")
+            for part in records
+            for logged in part
+        ],
+    )
+    after = write_kcat(
+        tmp_path / "a.jsonl",
+        [record(key, "1", offset=offset, topic="t") for key, offset in (("a", 0), ("b", 1), ("c", 4))],
+    )
+    told = write_dump_log(tmp_path / "0.txt", {0: records[0]})
+
+    run = kcompact("verify", before, after, "--batches", told)
+
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (2, "nobody can tell: 1 stale-value")
+    assert "give --batches of the moment of the cleaning" in run.stdout
+    assert "t-0: 2 records from offset 2 on, behind the last batch told" in run.stderr
+    whole = {0: records[0], 2: [records[1][0], Logged(3, "ABORT", producer=7), records[1][1]], 5: []}
+    every = write_dump_log(tmp_path / "whole.txt", whole)
+    assert kcompact("verify", before, after, "--batches", every).exit_code == 0
+
+
 def test_batches_may_begin_above_what_earlier_rounds_have_decided(tmp_path: Path, kcompact: Cli) -> None:
     records = [Logged(0, "a=1"), Logged(2, "a=2"), Logged(3, "b=1")]
     dump = write_dump_log(tmp_path / "d.txt", {0: records[:1], 2: records[1:], 4: []})

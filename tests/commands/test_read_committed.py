@@ -77,7 +77,47 @@ def test_a_read_committed_dump_that_begins_later_is_refused_where_no_marker_can_
     run = kcompact(command, dump, *after, "--read-committed", later)
 
     assert run.exit_code == 2
-    assert "orders-0: the read_committed dump begins at offset 2, this one at 0" in run.stderr
+    assert "orders-0: the read_committed dump lacks 2 records from offset 0 on, but goes on" in run.stderr
+
+
+def test_a_part_of_the_read_committed_dump_that_is_missing_is_noticed(tmp_path: Path, kcompact: Cli) -> None:
+    """Offset 13 may be an abort marker, but none for what lies behind it."""
+    records = [record(f"k{at % 5}", str(at), offset=at) for at in range(20) if at != 13]
+    dump = write_kcat(tmp_path / "d.jsonl", records)
+    aborted, lost = range(10, 13), range(14, 17)
+    whole = write_kcat(tmp_path / "whole.jsonl", [r for r in records if r.offset not in aborted])
+    part = write_kcat(tmp_path / "part.jsonl", [r for r in records if r.offset not in {*aborted, *lost}])
+    out = tmp_path / "out.jsonl"
+    command = ("compact", dump, "-o", out, "--overwrite", "--read-committed")
+
+    right = kcompact(*command, whole)
+    noted = kcompact(*command, part)
+    refused = kcompact(*command, part, "--log-end-offset=20")
+
+    sentence = "orders-0: 3 records from offset 14 on count as aborted, as the read_committed dump lacks them"
+    assert (right.exit_code, noted.exit_code, refused.exit_code) == (0, 0, 2)
+    assert "count as aborted" not in right.stderr
+    assert sentence in noted.stderr
+    assert "the read_committed dump lacks 3 records from offset 14 on, but goes on behind" in refused.stderr
+    verified = kcompact("verify", dump, out, "--read-committed", part)
+    assert (verified.exit_code, sentence in verified.stderr) == (0, True)
+    assert "count as aborted" not in kcompact(*command, part, "--log-end-offset=21").stderr
+
+
+def test_markers_that_a_dump_holds_itself_are_where_they_are(tmp_path: Path, kcompact: Cli) -> None:
+    segments = {
+        0: [Logged(0, "a=1"), Logged(1, "a=2", producer=7), Logged(2, "ABORT", producer=7), Logged(3, "b=1")]
+    }
+    dump = write_dump_log(tmp_path / "d.txt", segments)
+    committed = [record(key, "1", offset=offset, topic="t") for key, offset in (("a", 0), ("b", 3))]
+    out = tmp_path / "out.jsonl"
+
+    run = kcompact(
+        "compact", dump, "-o", out, "--read-committed", write_kcat(tmp_path / "c.jsonl", committed)
+    )
+
+    assert run.exit_code == 0
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [0, 3]
 
 
 def test_a_read_committed_dump_may_begin_later_where_something_tells_of_a_marker(

@@ -18,8 +18,9 @@ from kcompact.broker.state.known_records import KnownRecord, disagreement, expla
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.open_transactions import with_open_transactions
-from kcompact.compact.context.read_committed import refuse_later_dump, with_read_committed
+from kcompact.compact.context.read_committed import markers_missing, with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
+from kcompact.compact.context.told_batches import refuse_holes
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
 from kcompact.engine.passes.summaries import LogSummary, merged
@@ -44,11 +45,12 @@ def log_contexts(
         notes += more_notes
     if beside.committed is None and beside.state is not None:
         _refuse_undecided(beside.state, index, contexts)
+    refuse_holes(contexts, index.summaries)
     contexts, more_notes = with_open_transactions(contexts, names)
     notes += more_notes
     if beside.committed is not None:
         committed = index_records(send, beside.committed, folder)
-        refuse_later_dump(contexts, index.summaries, committed.summaries)
+        notes += markers_missing(contexts, index.summaries, committed.summaries)
         contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
         notes += more_notes
     return contexts, notes

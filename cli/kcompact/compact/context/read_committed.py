@@ -10,8 +10,9 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import ABORT
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName, few
+from kcompact.compact.context.told_batches import offsets_of
 from kcompact.counted import counted
-from kcompact.engine.passes.offset_runs import NO_RUNS, union_of
+from kcompact.engine.passes.offset_runs import NO_RUNS, lacking, union_of
 from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
@@ -84,7 +85,7 @@ class _LogPair:
     @cached_property
     def aborted(self) -> list[tuple[int, int]]:
         """The records that were aborted for all that the pair alone tells."""
-        return _lacking(self.runs, union_of(np.concatenate([self.seen, self._in_batches])), self._decided_end)
+        return lacking(self.runs, union_of(np.concatenate([self.seen, self._in_batches])), self._decided_end)
 
     @cached_property
     def disputed_count(self) -> int:
@@ -94,7 +95,7 @@ class _LogPair:
         ranges = aborted_ranges(self.log.batches.parts())
         in_batches = np.array([(run.first_offset, run.last_offset + 1) for run in ranges], np.int64)
         explained = union_of(np.concatenate([self.seen, in_batches.reshape(-1, 2)]))
-        return _count(_lacking(self.runs, explained, self._decided_end)) - _count(self.aborted)
+        return _count(lacking(self.runs, explained, self._decided_end)) - _count(self.aborted)
 
     @property
     def _decided_end(self) -> int:
@@ -106,33 +107,40 @@ class _LogPair:
 
     @cached_property
     def _in_batches(self) -> np.ndarray:
-        """The offsets that the log's batches hold."""
-        parts = () if self.log.batches is None else self.log.batches.parts()
-        runs = [np.stack([part.base_offset, part.last_offset + 1], axis=1) for part in parts]
-        return union_of(np.concatenate([NO_RUNS, *runs]))
+        return NO_RUNS if self.log.batches is None else offsets_of(self.log.batches)
 
 
-def refuse_later_dump(
+def markers_missing(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
-) -> None:
-    """Raise InputError where the read_committed dump lacks the beginning of a log without any gap.
+) -> list[str]:
+    """Notes on records that only a marker behind both dumps can have aborted. Raises InputError.
 
-    Where no offset is missing, there is none for the marker of an aborted transaction, unless one goes on
-    from the first record to the last: more likely, the log had lost its beginning when that dump was made.
+    Behind them the dump lacks no offset at which an abort marker could be, and the read_committed dump goes
+    on. More likely that one lacks more than what was aborted: its beginning was lost, or a file of it. So it
+    is refused where the log is known to end there, and where no offset is missing at all.
     """
     visible = runs_by_log(committed)
     names = {part.log_id: part.log for part in all_records}
+    notes = []
     for log_id, runs in runs_by_log(all_records).items():
-        seen = visible.get(log_id)
-        if len(runs) != 1 or _tells_of_marker(contexts[log_id], int(runs[0, 1])):
+        seen, end_offset = visible.get(log_id, NO_RUNS), int(runs[-1, 1])
+        lacked = lacking(runs[-1:], seen, _end(seen))
+        if not lacked or _end(seen) > end_offset or _tells_of_marker(contexts[log_id], end_offset):
             continue
-        if seen is not None and len(seen) and runs[0, 0] < seen[0, 0] < runs[0, 1]:
+        records, first_offset = counted(_count(lacked), "record"), lacked[0][0]
+        if len(runs) == 1 or contexts[log_id].log_end_offset is not None:
             raise InputError(
-                f"{names[log_id]}: the read_committed dump begins at offset {seen[0, 0]}, this one at"
-                f" {runs[0, 0]}, and no offset is missing where an abort marker could be",
+                f"{names[log_id]}: the read_committed dump lacks {records} from offset {first_offset} on,"
+                " but goes on behind, and no offset is missing there where an abort marker could be",
                 hint="export both at the same time, from the beginning; or tell aborted data with --batches"
                 " or --aborted; or, if the log goes on behind the dump, to where with --log-end-offset",
             )
+        notes.append(
+            f"{names[log_id]}: {records} from offset {first_offset} on count as aborted, as the"
+            " read_committed dump lacks them, though no offset is missing behind where an abort marker could"
+            " be: is that dump whole? (the log's end, --log-end-offset, tells whether a marker can be there)"
+        )
+    return notes
 
 
 def _tells_of_marker(log: LogContext, end_offset: int) -> bool:
@@ -204,20 +212,3 @@ def _from(runs: np.ndarray, offset: int) -> np.ndarray:
     """The part of ``runs`` at and above an offset."""
     reaching = runs[runs[:, 1] > offset]
     return np.stack([np.maximum(reaching[:, 0], offset), reaching[:, 1]], axis=1)
-
-
-def _lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[int, int]]:
-    """Ranges [start, end) that are in ``runs`` and below ``end_offset``, but not in ``seen``."""
-    holes = list(zip([0, *seen[:, 1].tolist()], [*seen[:, 0].tolist(), end_offset], strict=True))
-    ranges: list[tuple[int, int]] = []
-    at = 0
-    for start, end in runs.tolist():
-        while at < len(holes) and holes[at][1] <= start:
-            at += 1
-        for hole_start, hole_end in holes[at:]:
-            if hole_start >= end:
-                break
-            low, high = max(start, hole_start), min(end, hole_end, end_offset)
-            if low < high:
-                ranges.append((low, high))
-    return ranges

@@ -59,3 +59,20 @@ def count_below(runs: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     inside = np.clip(ends[np.maximum(run - 1, 0)] - offsets, 0, None)
     below: np.ndarray = before[run] - np.where(run > 0, inside, 0)
     return below
+
+
+def lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[int, int]]:
+    """Ranges [start, end) that are in ``runs`` and below ``end_offset``, but not in ``seen``."""
+    holes = list(zip([0, *seen[:, 1].tolist()], [*seen[:, 0].tolist(), end_offset], strict=True))
+    ranges: list[tuple[int, int]] = []
+    at = 0
+    for start, end in runs.tolist():
+        while at < len(holes) and holes[at][1] <= start:
+            at += 1
+        for hole_start, hole_end in holes[at:]:
+            if hole_start >= end:
+                break
+            low, high = max(start, hole_start), min(end, hole_end, end_offset)
+            if low < high:
+                ranges.append((low, high))
+    return ranges

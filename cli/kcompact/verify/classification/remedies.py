@@ -27,7 +27,8 @@ _WORDS = {
     TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
     " (BEFORE itself as --read-committed, if the topic has no transactions)",
     SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
-    OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open had ended",
+    OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open, or behind"
+    " the last batch told, had ended",
     BEHIND_COMMITTED: "--last-stable-offset behind it, if its transaction was aborted: --read-committed ends"
     " before it",
     TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",

@@ -12,7 +12,8 @@ from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
 from kcompact.compact.context.open_transactions import with_open_transactions
-from kcompact.compact.context.read_committed import refuse_later_dump, with_read_committed
+from kcompact.compact.context.read_committed import markers_missing, with_read_committed
+from kcompact.compact.context.told_batches import refuse_holes, with_records_behind
 from kcompact.compact.offset_maps.sections import bounds_of_logs
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
@@ -99,11 +100,13 @@ def with_transactions(
     A read_committed dump shows aborted data by not holding it. Where nothing else tells, ``compact`` takes
     what comes after that dump for open. Here it bounds nothing: the broker may have known better.
     """
+    refuse_holes(contexts, before.summaries)
     contexts, notes = with_open_transactions(contexts, before.logs)
     if committed is None:
-        return contexts, notes
+        contexts, more_notes = with_records_behind(contexts, before.summaries)
+        return contexts, notes + more_notes
     summaries = list(before.summaries), list(committed.summaries)
-    refuse_later_dump(contexts, *summaries)
+    notes += markers_missing(contexts, *summaries)
     full_contexts, _ = with_read_committed(contexts, *summaries)
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, notes
@@ -247,7 +250,8 @@ def with_knowledge(
         or not starts <= {segment.base_offset for segment in segments},
         last_missing_offset=_last_missing_offset(np.concatenate(runs), context) if runs else None,
         undecided=context.undecided,
-        open_in_batches=bool(context.undecided) and context.last_stable_offset is not None,
+        open_in_batches=bool(context.undecided)
+        and (context.last_stable_offset is not None or context.batches is not None),
         first_dirty_offset=first_dirty_offset,
         after_first_offset=after_first_offset,
     )
