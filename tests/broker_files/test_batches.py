@@ -157,6 +157,35 @@ def test_a_marker_that_is_not_told_is_refused_with_the_option_that_tells_it(writ
     assert "--deep-iteration" in (refusal.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("told", "instead", "message"),
+    [
+        (
+            "lastOffset: 9 count: 1",
+            "lastOffset: 3 count: 1",
+            ":11: no batch can hold 1 records at offsets 5 to 3",
+        ),
+        (
+            "lastOffset: 9 count: 1",
+            "lastOffset: 9 count: 6",
+            ":11: no batch can hold 6 records at offsets 5 to 9",
+        ),
+        (
+            "isTransactional: false",
+            "isTransactional: maybe",
+            ":11: isTransactional is 'maybe', where true or",
+        ),
+    ],
+)
+def test_a_batch_that_cannot_be_is_refused(write: Write, told: str, instead: str, message: str) -> None:
+    assert told in DUMP_LOG
+    with pytest.raises(InputError, match=message):
+        read_batches(write(DUMP_LOG.replace(told, instead)))
+    table = "topic\tpartition\tbaseOffset\tlastOffset\tcount\tbytes\nt\t0\t5\t3\t1\t70\n"
+    with pytest.raises(InputError, match=":2: no batch can hold 1 records at offsets 5 to 3"):
+        read_batches(write(table))
+
+
 def test_a_corrupt_batch_and_overlapping_batches_are_refused(write: Write) -> None:
     with pytest.raises(InputError, match=":3: the batch at offset 0 is corrupt"):
         read_batches(write(DUMP_LOG.replace("isvalid: true", "isvalid: false")))

@@ -490,6 +490,40 @@ def test_a_changed_output_is_explained(kcompact: Kcompact, tmp_path: Path) -> No
     assert "a run that died between writing the dump and the state would explain it" in run.stderr
 
 
+def test_a_full_dump_called_as_the_last_output_is_taken_under_another_name(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    dump, out = tmp_path / "in" / "orders.jsonl", tmp_path / "orders.jsonl"
+    dump.parent.mkdir()
+    lines = [record_line(offset, f"k{offset % 3}", f"v{offset}") for offset in range(20)]
+    command = ("--state", tmp_path / "state", "-o", out, "--overwrite", "--now", NOW_MS)
+    dump.write_text("".join(lines[:10]))
+    assert kcompact("compact", dump, *command).exit_code == 0
+    dump.write_text("".join(lines))
+
+    refused = kcompact("compact", dump, *command)
+    renamed = dump.rename(dump.with_name("full.jsonl"))
+    taken = kcompact("compact", renamed, *command)
+
+    assert (refused.exit_code, taken.exit_code) == (2, 0)
+    assert f"if {dump} is a new export, call it otherwise" in refused.stderr
+    assert out.read_text() == "".join(lines[17:])
+
+
+def test_a_clock_before_1970_leaves_a_state_that_the_next_run_reads(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """A horizon below 0 is none, as for a broker."""
+    dump, out, state = tmp_path / "t.jsonl", tmp_path / "out.jsonl", tmp_path / "state"
+    dump.write_text(record_line(0, "a", "1") + record_line(1, "a", None))
+    early = ("--now", "0001-01-01T00:00:00Z")
+    assert kcompact("compact", dump, "--state", state, "-o", out, *early).exit_code == 0
+    new = tmp_path / "new.jsonl"
+    new.write_text(record_line(2, "b", "1"))
+    run = kcompact("compact", out, new, "--state", state, "-o", tmp_path / "next.jsonl", "--now", NOW_MS)
+    assert (run.exit_code, len((tmp_path / "next.jsonl").read_text().splitlines())) == (0, 2)
+
+
 def test_checkpoint_and_state_exclude_each_other(kcompact: Kcompact, tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_text("0\n0\n")
     run = kcompact(

@@ -19,7 +19,7 @@ from kcompact.broker.batches import (
     overlap_in,
 )
 from kcompact.broker.log_names import LogName, PerLog, parse_log_name
-from kcompact.broker.text_lines import Open, number_in, numbered_lines, open_bytes, partition_in
+from kcompact.broker.text_lines import Open, number_in, numbered_lines, open_bytes, partition_in, shown
 from kcompact.errors import InputError
 
 Lines = Iterator[tuple[int, str]]
@@ -42,6 +42,7 @@ _RECORD_LINE = re.compile(r"\s*\| offset: [0-9]+ .*")
 _MARKER = re.compile(r" endTxnMarker: (?P<marker>COMMIT|ABORT)\b")
 _HORIZON = re.compile(r"OptionalLong\[([0-9]+)\]")
 _MARKERS = {"COMMIT": COMMIT, "ABORT": ABORT}
+_DAMAGED = "the line was damaged or edited: list the batches again"
 
 
 def read_batches(*paths: str, open_file: Open = open_bytes) -> PerLog[PackedBatches]:
@@ -138,7 +139,7 @@ def _table(path: str, lines: Lines) -> Iterator[Logged]:
         if not row.keys() >= {"topic", "partition"}:
             raise InputError(f"{path}:{number}: a batch without topic and partition")
         log = LogName(row["topic"], partition_in(row["partition"], path, number))
-        yield log, _table_batch(path, number, row)
+        yield log, _possible(path, number, _table_batch(path, number, row))
 
 
 def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
@@ -180,7 +181,7 @@ def _dump_log(path: str, lines: Lines) -> Iterator[Logged]:
             segment_base_offset = number_in(dumping["base"], path, number)
             yield log, SegmentHead(segment_base_offset)
         elif header:
-            batch = _header_batch(path, number, line, segment_base_offset)
+            batch = _possible(path, number, _header_batch(path, number, line, segment_base_offset))
             waits_at = number if batch.is_control and batch.record_count else 0
         elif batch is not None and waits_at and _RECORD_LINE.fullmatch(line):
             marker = _MARKER.search(line)
@@ -200,6 +201,17 @@ def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
     return batch
 
 
+def _possible(path: str, number: int, batch: Batch) -> Batch:
+    """The batch. Raises InputError for offsets that none can have."""
+    first, last, count = batch.base_offset, batch.last_offset, batch.record_count
+    if not 0 <= first <= last or count > last - first + 1:
+        raise InputError(
+            f"{path}:{number}: no batch can hold {count} records at offsets {first} to {last}",
+            hint=_DAMAGED,
+        )
+    return batch
+
+
 def _header_batch(path: str, number: int, line: str, segment_base_offset: int) -> Batch:
     pairs = dict(_PAIR.findall(line))
     if pairs["isvalid"] != "true":
@@ -207,6 +219,14 @@ def _header_batch(path: str, number: int, line: str, segment_base_offset: int) -
 
     def whole(name: str, default: str = "-1") -> int:
         return number_in(pairs.get(name, default), path, number, least=-1)
+
+    def flag(name: str) -> bool:
+        if pairs.get(name, "false") not in {"true", "false"}:
+            raise InputError(
+                f"{path}:{number}: {name} is '{shown(pairs[name])}', where true or false is expected",
+                hint=_DAMAGED,
+            )
+        return pairs.get(name) == "true"
 
     horizon = _HORIZON.fullmatch(pairs.get("deleteHorizonMs", ""))
     timestamp_type = next((name for name in ("CreateTime", "LogAppendTime") if name in pairs), "")
@@ -221,8 +241,8 @@ def _header_batch(path: str, number: int, line: str, segment_base_offset: int) -
         max_timestamp_ms=whole(timestamp_type),
         producer_id=whole("producerId"),
         producer_epoch=whole("producerEpoch"),
-        is_transactional=pairs.get("isTransactional") == "true",
-        is_control=pairs.get("isControl") == "true",
+        is_transactional=flag("isTransactional"),
+        is_control=flag("isControl"),
         marker=NONE,  # told by the record line below
         delete_horizon_ms=number_in(horizon[1], path, number) if horizon else NONE,
     )

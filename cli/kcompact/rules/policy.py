@@ -50,9 +50,9 @@ class Policy:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """The horizon that a round stamps; None if it is beyond a signed 64-bit number (R25, R29)."""
+        """The horizon that a round stamps; None if it is negative, as beyond 64 bits (R25, R29)."""
         horizon_ms = self.now_ms + self.delete_retention_ms
-        return horizon_ms if horizon_ms <= LONG_MAX else None
+        return horizon_ms if 0 <= horizon_ms <= LONG_MAX else None
 
 
 @dataclass(frozen=True)
