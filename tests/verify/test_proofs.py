@@ -87,6 +87,7 @@ def test_what_may_have_been_aborted_proves_nothing() -> None:
     outcome = judge(UPDATES, left_beside(4), bounds)
     assert outcome.holds
     assert counts(outcome, Severity.NOTE) == {"duplicate-left": 1}
+    assert "--read-committed with BEFORE itself" in outcome.findings[0].expected
 
 
 @pytest.mark.parametrize("offset", [4, 7])

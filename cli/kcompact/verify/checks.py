@@ -102,7 +102,12 @@ def _expected_instead_of_duplicate(row: Row) -> str:
     if row["is_certain"]:
         offset = row["certainly_superseded_at_offset"]
         return f"no record: offset {offset} replaces it, and others like it went"
-    return f"no record: offset {row['replaced_at_offset']} replaces it (unless cleaning began behind that)"
+    unless = "unless cleaning began behind that"
+    if row["aborts_unknown"]:
+        unless += (
+            ": --batches, or --read-committed with BEFORE itself if the topic has no transactions, can tell"
+        )
+    return f"no record: offset {row['replaced_at_offset']} replaces it ({unless})"
 
 
 def _is_keyless(s: Suspects) -> Flags:

@@ -114,6 +114,11 @@ class Bounds:
         return is_asked and not facts.batches_given
 
     @property
+    def aborts_unknown(self) -> bool:
+        """Whether offsets are missing where transactions may have ended, and nothing given tells of any."""
+        return self.knowledge.last_missing_offset is not None and not self.knowledge.transactions_given
+
+    @property
     def may_have_transactions(self) -> bool:
         """Whether anything speaks for transactions."""
         return self.knowledge.transactions_given or self.knowledge.last_missing_offset is not None

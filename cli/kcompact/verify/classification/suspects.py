@@ -140,6 +140,7 @@ class Suspects:
             "first_kept_tombstone": (classified.first_kept_tombstone, BEHIND_ALL),
             "before_end_offset": (classified.of_log(lambda log: log.facts.before_end_offset), 0),
             "stamps_come_first": (classified.of_log(lambda log: log.bounds.stamps_come_first), None),
+            "aborts_unknown": (classified.of_log(lambda log: log.bounds.aborts_unknown), None),
             "now_ms": (classified.of_log(lambda log: log.bounds.policy.now_ms), None),
         }
 
