@@ -65,7 +65,6 @@ class Left:
             "shared keys": done.shared_keys,
             "notes": done.notes,
             "ranges": {name: done.cleanings[log.log_id].range for name, log in logs},
-            "ratios": {name: done.cleanings[log.log_id].dirty_ratio for name, log in logs},
             "removed": {name: +done.cleanings[log.log_id].removed for name, log in logs},
         }
         checkpoints = {name: done.cleanings[log.log_id].checkpoint_offset for name, log in logs}

@@ -74,7 +74,6 @@ class LogInRounds:
         return LogCleaning(
             bounds=case.bounds,
             range=cleanable,
-            dirty_ratio=case.dirty_ratio if is_compacted else None,
             rounds=tuple(self.rounds),
             removed=removed,
             checkpoint_offset=checkpoint_after(checkpoint_offset, cleanable, spans, log_start_offset),

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.rules.files.segments import SegmentState
 from kcompact.rules.range import CleanableRange, LogBounds
-from kcompact.rules.ratio import DirtyRatio
 from kcompact.rules.rewriting import Counts
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict
@@ -43,7 +42,6 @@ class LogCleaning:
 
     bounds: LogBounds  # before
     range: CleanableRange | None  # None: cleanup.policy has no compact
-    dirty_ratio: DirtyRatio | None  # before the first round
     rounds: tuple[Round, ...]
     removed: Mapping[Verdict, int]  # over all rounds and retention
     checkpoint_offset: int | None  # what the checkpoint file says afterwards; None: no entry
