@@ -12,7 +12,7 @@ from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName, few
 from kcompact.compact.context.told_batches import offsets_of
 from kcompact.counted import counted
-from kcompact.engine.passes.offset_runs import NO_RUNS, lacking, union_of
+from kcompact.engine.passes.offset_runs import NO_RUNS, lacking, runs_from, union_of
 from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
@@ -80,7 +80,7 @@ class _LogPair:
         """The records of which nothing tells how their transactions ended, if they belong to any."""
         if self.log.last_stable_offset is not None:
             return NO_RUNS
-        return _from(self.runs, max(_end(self.seen), _end(self._in_batches)))
+        return runs_from(self.runs, max(_end(self.seen), _end(self._in_batches)))
 
     @cached_property
     def aborted(self) -> list[tuple[int, int]]:
@@ -206,9 +206,3 @@ def _count(runs: Iterable[Sequence[int]]) -> int:
 def _end(runs: np.ndarray) -> int:
     """Where ascending runs end (exclusive); 0: there are none."""
     return int(runs[-1, 1]) if len(runs) else 0
-
-
-def _from(runs: np.ndarray, offset: int) -> np.ndarray:
-    """The part of ``runs`` at and above an offset."""
-    reaching = runs[runs[:, 1] > offset]
-    return np.stack([np.maximum(reaching[:, 0], offset), reaching[:, 1]], axis=1)

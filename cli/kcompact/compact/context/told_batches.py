@@ -10,7 +10,7 @@ from kcompact.broker.batches import PackedBatches
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.counted import counted
-from kcompact.engine.passes.offset_runs import NO_RUNS, lacking, union_of
+from kcompact.engine.passes.offset_runs import NO_RUNS, runs_from, union_of
 from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
 
@@ -28,15 +28,29 @@ def refuse_holes(contexts: Mapping[int, LogContext], summaries: Iterable[LogSumm
     earlier rounds have decided.
     """
     for log_id, name, batches, runs in _logs_with_batches(contexts, summaries):
-        decided_end = max(batches.first_offsets[0], contexts[log_id].checkpoint_offset or 0)
-        known = union_of(np.concatenate([[(0, decided_end)], offsets_of(batches)]))
-        holes = lacking(runs, known, batches.last_offset + 1)
-        if holes:
+        offset = _first_in_none(batches, runs_from(runs, contexts[log_id].checkpoint_offset or 0))
+        if offset is not None:
             raise InputError(
-                f"{name}: no batch told holds offset {holes[0][0]}, which the dump holds, though others go on"
+                f"{name}: no batch told holds offset {offset}, which the dump holds, though others go on"
                 " behind it, and nobody can tell whether its transaction was aborted",
                 hint="give --batches once for each segment file of the log, from the moment of the dump",
             )
+
+
+def _first_in_none(batches: PackedBatches, runs: np.ndarray) -> int | None:
+    """The first offset of ``runs`` between the first and the last batch that none holds; None: there is none.
+
+    A block of batches at a time, as there may be many.
+    """
+    ends = (*batches.first_offsets[1:], batches.last_offset + 1)
+    for part, start_offset, end_offset in zip(batches.parts(), batches.first_offsets, ends, strict=True):
+        known = union_of(np.stack([part.base_offset, part.last_offset + 1], axis=1))
+        near = runs_from(runs[: np.searchsorted(runs[:, 0], end_offset)], start_offset)
+        known_end = known[np.searchsorted(known[:, 0], near[:, 0], side="right") - 1, 1]
+        outside = np.flatnonzero(known_end < np.minimum(near[:, 1], end_offset))
+        if len(outside):
+            return int(max(near[outside[0], 0], known_end[outside[0]]))
+    return None
 
 
 def with_records_behind(
@@ -49,13 +63,13 @@ def with_records_behind(
     completed, notes = dict(contexts), []
     for log_id, name, batches, runs in _logs_with_batches(contexts, summaries):
         log = contexts[log_id]
-        behind = lacking(runs, np.array([(0, batches.last_offset + 1)]), int(runs[-1, 1]))
-        if behind and log.last_stable_offset is None:
-            ranges = tuple(AbortedRange(start, end - 1) for start, end in behind)
+        behind = runs_from(runs, batches.last_offset + 1)
+        if len(behind) and log.last_stable_offset is None:
+            ranges = tuple(AbortedRange(start, end - 1) for start, end in behind.tolist())
             completed[log_id] = replace(log, undecided=ranges)
-            records = counted(sum(end - start for start, end in behind), "record")
+            records = counted(int((behind[:, 1] - behind[:, 0]).sum()), "record")
             notes.append(
-                f"{name}: {records} from offset {behind[0][0]} on, behind the last batch told: nobody knows"
+                f"{name}: {records} from offset {behind[0, 0]} on, behind the last batch told: nobody knows"
                 " whether they were aborted"
             )
     return completed, notes

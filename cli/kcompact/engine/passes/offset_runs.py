@@ -61,6 +61,12 @@ def count_below(runs: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return below
 
 
+def runs_from(runs: np.ndarray, offset: int) -> np.ndarray:
+    """The part of ``runs`` at and above an offset."""
+    reaching = runs[runs[:, 1] > offset]
+    return np.stack([np.maximum(reaching[:, 0], offset), reaching[:, 1]], axis=1)
+
+
 def lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[int, int]]:
     """Ranges [start, end) that are in ``runs`` and below ``end_offset``, but not in ``seen``."""
     holes = list(zip([0, *seen[:, 1].tolist()], [*seen[:, 0].tolist(), end_offset], strict=True))
