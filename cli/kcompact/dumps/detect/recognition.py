@@ -32,6 +32,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.text.between_records import refuse_telling_lines
 from kcompact.dumps.text.delimited_text import begins_with_key
 from kcompact.dumps.text.trailing_lines import end_of_records, note_on_end
 from kcompact.dumps.writers.text_writers import COLUMNS
@@ -110,6 +111,8 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
     _refuse_columns_of_json(file, options)
     is_json = first_byte(file.body) in (b"{", b"[") and not _is_text(file, options)
+    if is_json:
+        refuse_telling_lines(path, file.head)
     recognised = recognise_json(file, options) if is_json else recognise_text(file, options)
     if not lines:
         return recognised

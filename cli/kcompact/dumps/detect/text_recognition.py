@@ -17,6 +17,7 @@ from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.text.between_records import refuse_telling_lines
 from kcompact.dumps.text.console_labels import (
     ambiguous,
     ambiguous_separator,
@@ -87,8 +88,8 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         return Recognised("dump_log", dialect, shape, topic, partition, notes=notes)
     recognised = _labelled(file, options) or _with_header(file, options) or _delimited(file, options)
     if recognised is None:
-        lines = _sampled(file)
-        raise unknown(file.path, file.body, lines)
+        refuse_telling_lines(file.path, file.head)
+        raise unknown(file.path, file.body, _sampled(file))
     return recognised
 
 

@@ -14,6 +14,7 @@ from kcompact.dumps.loops.readiness import are_loops_worth_it, load_loops
 from kcompact.dumps.loops.windows import LongLineError
 from kcompact.dumps.records.framed import CUT_HINT, NOISE_LINES, NOT_A_RECORD_HINT, Frame, FramedLayout
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.text.between_records import refuse_telling
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between
 
 
@@ -26,6 +27,7 @@ class JsonLines(LineLayout):
         """Lines that hold something."""
         for line in lines_of(file.data_path, start, end):
             if line.data.startswith(b"%"):
+                refuse_telling(line.data, line.position)
                 notes.count(NOISE_LINES)
             elif not line.data.isspace():
                 yield line
@@ -146,7 +148,7 @@ class JsonObjects(_JsonValues):
             if item.opened == CLOSE:
                 if record:
                     yield _with_blanks(record, item, notes)
-                elif not _is_blank(item.data, notes):
+                elif not _is_blank(item, notes):
                     raise _not_json(item.data, item.position)
                 record = None
             else:
@@ -182,18 +184,20 @@ def _after_blanks(path: str, position: int, end: int) -> int:
     return position
 
 
-def _is_blank(data: bytes, notes: SplitNotes) -> bool:
+def _is_blank(item: Item, notes: SplitNotes) -> bool:
     """Whether nothing is there but blanks and kcat's messages, which are counted."""
-    if not data.strip(BLANKS):
+    if not item.data.strip(BLANKS):
         return True
-    remainder, lines = _NOISE.subn(b"", data)
+    for match in _NOISE.finditer(item.data):
+        refuse_telling(match[0], item.position + match.start())
+    remainder, lines = _NOISE.subn(b"", item.data)
     notes.count(NOISE_LINES, lines)
     return not remainder.strip(BLANKS)
 
 
 def _with_blanks(record: Frame, after: Item, notes: SplitNotes) -> Frame:
     """The record with the blanks that follow it; up to the line end if other things follow."""
-    if not _is_blank(after.data, notes):
+    if not _is_blank(after, notes):
         raise _not_json(after.data, after.position)
     blanks = after.data[: len(after.data) - len(after.data.lstrip(BLANKS))]
     if len(blanks) < len(after.data):

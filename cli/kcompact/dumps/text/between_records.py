@@ -1,0 +1,40 @@
+"""Lines between the records of a dump that tell where a record is from: its place, its key, its headers.
+
+Sample programs of confluent-kafka-go and librdkafka, and Confluent's CLI, print them beside the values, so a
+reader that passes over them merges logs and loses headers. What kcat says about itself begins alike.
+"""
+
+import re
+
+from kcompact.dumps.records.layout import UnreadableError
+from kcompact.dumps.records.shown import shown
+from kcompact.errors import InputError
+
+_TELLING = re.compile(
+    rb"(?:% ?)?Message on \S+(?:\[\d+\]@\S+| \[\d+\] at offset \d+.*):"  # TopicPartition of Go; C
+    rb"|% ?Message (?:\(offset \d+|headers:|timestamp: |Key|Payload)"  # rdkafka_example
+    rb"|% ?(?:Headers?|Key|Timestamp): "
+    rb"|% ?\S+ \[\d+\] at offset \d+ with key "  # Python
+)
+_ANYWHERE = re.compile(b"^(?:" + _TELLING.pattern + b")", re.MULTILINE)
+_WHO = "as samples of confluent-kafka-go and librdkafka, or Confluent's CLI, print places and headers"
+HINT = "export as JSON lines (kcat -J), in which each record holds its place, its key and its headers"
+
+
+def refuse_telling(line: bytes, position: int) -> None:
+    """Raise UnreadableError for a line, at a position of a file, that tells where a record is from."""
+    if _TELLING.match(line):
+        raise UnreadableError(_reason(line), HINT, position=position)
+
+
+def refuse_telling_lines(path: str, head: bytes) -> None:
+    """Raise InputError for the first such line in the beginning of a file."""
+    match = _ANYWHERE.search(head)
+    if match is not None:
+        number = head.count(b"\n", 0, match.start()) + 1
+        raise InputError(f"{path}:{number}: {_reason(head[match.start() :])}", hint=HINT)
+
+
+def _reason(text: bytes) -> str:
+    line = text.partition(b"\n")[0].rstrip(b"\r").decode("utf-8", "replace")
+    return f"{shown(line)}: a line about the record beside it, {_WHO}"
