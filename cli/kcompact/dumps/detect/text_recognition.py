@@ -8,6 +8,7 @@ from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
 from kcompact.dumps.detect.doubtful_samples import refuse_addresses, refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
 from kcompact.dumps.dialects.dialect import QUOTING, Dialect
@@ -86,7 +87,11 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         shape = replace(shape, sections=sections_of(file.data_path))
         dialect = with_options(BY_NAME["dump-log"], options)
         return Recognised("dump_log", dialect, shape, topic, partition, notes=notes)
-    recognised = _labelled(file, options) or _with_header(file, options) or _delimited(file, options)
+    refuse_prefixed_lines(file.path, _sampled(file), options)
+    recognised = _labelled(file, options) or _with_header(file, options)
+    if recognised is None:
+        refuse_prefixed_records(file.path, _sampled(file), options)
+        recognised = _delimited(file, options)
     if recognised is None:
         refuse_telling_lines(file.path, file.head)
         raise unknown(file.path, file.body, _sampled(file))
