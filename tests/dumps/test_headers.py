@@ -409,3 +409,49 @@ def test_headers_of_text_are_not_noted(headers: Any, tmp_path: Path) -> None:
     path.write_text(json.dumps(PLACE | {"key": "user-1", "value": "v", "headers": headers}) + "\n")
     with open_one(path) as dump:
         assert not any("base64" in note for note in dump.files[0].notes)
+
+
+def filebeat_line(headers: Any, **others: Any) -> str:
+    kafka = {"topic": "t", "partition": 0, "offset": 0, "key": "a", "headers": headers}
+    event = {"@timestamp": "2024-01-01T00:00:00.000Z", "kafka": kafka, "message": "1"}
+    return json.dumps(event | others) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["h: v"], (("h", b"v"),)),
+        (["h: v", "trace: 1: 2"], (("h", b"v"), ("trace", b"1: 2"))),
+        (["empty: ", ": v"], (("empty", b""), ("", b"v"))),
+        ([], ()),
+    ],
+)
+def test_a_header_of_filebeat_is_one_text_of_name_and_value(
+    texts: list[str], expected: tuple[tuple[str, bytes], ...], tmp_path: Path
+) -> None:
+    """Two of them are not the name and the value of one, as kcat writes."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(filebeat_line(texts))
+    (record,) = records(path)
+    assert (record.key, record.value, record.timestamp_ms) == (b"a", b"1", 1_704_067_200_000)
+    assert record.headers == expected
+
+
+def test_a_header_of_filebeat_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(filebeat_line(["h: v", "trace"]))
+    with pytest.raises(InputError, match="headers cannot be read"):
+        records(path)
+
+
+def test_filebeat_s_headers_under_other_names_are_not_called_damaged(tmp_path: Path) -> None:
+    """The answer in the hint reads them."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(PLACE | {"k": "a", "v": "1", "headers": ["h: v"]}) + "\n")
+    fields = {"key": "k", "value": "v", "headers": "headers"}
+    with pytest.raises(InputError, match="headers cannot be read") as caught:
+        records(path, fields=fields)
+    assert "--dialect filebeat" in str(caught.value.hint)
+    places = {name: name for name in ("topic", "partition", "offset", "timestamp")}
+    (record,) = records(path, dialect="filebeat", fields=fields | places)
+    assert record.headers == (("h", b"v"),)

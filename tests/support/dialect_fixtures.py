@@ -68,6 +68,7 @@ TOLD = {
     "kaf-0.2-output-json.jsonl": Told("kaf", merged=True, doubt=True),
     "kaf-0.2-output-json-each-row.jsonl": Told("kaf-each-row", merged=True, doubt=True),
     "kcl-0.19-f-json.jsonl": Told("kcl"),
+    "filebeat-8-kafka-input.jsonl": Told("filebeat", merged=True, doubt=True),
     "kt-13.jsonl": Told("kt"),
     "trubka-3.jsonl": Told("trubka", lacking=TOMBSTONE | EMPTY, values=False),
     "esque-0.4": Told("esque"),

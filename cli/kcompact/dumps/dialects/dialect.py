@@ -42,6 +42,7 @@ class Dialect:
     value_encoding: str = "text"
     headers_encoding: str = "text"
     header_names_encoding: str = "text"  # in structs of Key and Value, of which the values are base64
+    header_separator: str | None = None  # headers are texts of a name, this, and a value
     named_headers: bool = False  # a header is {NAME: value}, not {"key": NAME, "value": value}
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
     is_zoneless: bool = False  # timestamps are of a column whose type says that no zone is known

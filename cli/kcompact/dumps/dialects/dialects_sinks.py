@@ -42,6 +42,20 @@ SINKS = (
         headers_encoding="base64",  # a cast of the key and value leaves the headers' values binary
     ),
     Dialect(
+        name="filebeat",
+        tool="Filebeat's kafka input",
+        signature=names("@timestamp message kafka.topic kafka.partition kafka.offset kafka.key"),
+        lacking=names("kafka.consumer_group"),  # Logstash's
+        sure=False,  # parsers and processors may change a message
+        **fields("topic=kafka.topic partition=kafka.partition offset=kafka.offset timestamp=@timestamp"),
+        **fields("key=kafka.key value=message headers=kafka.headers"),
+        header_separator=": ",
+        empty_key="null",
+        empty_value="null",
+        **doubtful("empty"),
+        notes=("Filebeat writes a colon in a header's name as _, and nothing for a header that is null",),
+    ),
+    Dialect(
         name="lambda",
         tool="AWS Lambda event of Amazon MSK or Kafka",
         layouts=("json_wrapper",),

@@ -41,6 +41,7 @@ def decode_headers(
     ``named``: in a list of objects each member is a header, whatever its name, such as "key".
     ``names_encoding`` is that of names in structs of Key and Value, of which the values are base64.
     ``separator`` stands between name and value where headers are printed; None: a colon or an equals sign.
+    In a list of texts, too, which without it are names and values in turn.
     """
     to_bytes = _value_decoder(encoding, errors)
     if named and isinstance(raw, list) and all(isinstance(item, dict) for item in raw):
@@ -86,7 +87,9 @@ def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None, names_encoding
         values = ((str(name), item) for name, value in raw.items() for item in _each(value))
         return tuple((name, to_bytes(value)) for name, value in values)
     if isinstance(raw, list):
-        return _from_list(raw, to_bytes, names_encoding)
+        return (
+            _from_texts(raw, to_bytes, separator) if separator else _from_list(raw, to_bytes, names_encoding)
+        )
     raise ValueError(f"{type(raw).__name__} is no shape of headers")
 
 
@@ -173,6 +176,13 @@ def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
     return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)
 
 
+def _from_texts(raw: list[Any], to_bytes: ToBytes, separator: str) -> Headers:
+    if not all(isinstance(item, str) and separator in item for item in raw):
+        raise ValueError(f"a header without {separator!r}")
+    pairs = (item.partition(separator) for item in raw)
+    return tuple((name, to_bytes(value)) for name, _, value in pairs)
+
+
 def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Headers:
     if all(isinstance(item, dict) for item in raw):
         return tuple(pair for item in raw for pair in _from_object(item, to_bytes, names_encoding))
@@ -240,6 +250,10 @@ def _from_object(
     return [(name, to_bytes(value)) for name, value in item.items()]
 
 
+_FILEBEAT_HINT = (
+    "Filebeat writes a header as one text of name and value, which --dialect filebeat reads; fields that have"
+    " other names than Filebeat's are to be named beside it with --fields"
+)
 _VALUES_HINT = "in headers that are objects, call the members key and value"
 _PAIRS_HINT = (
     "--dialect plain-base64 reads keys, values and headers' values as base64, and each header as an object of"
@@ -267,6 +281,8 @@ def headers_hint(raw: Any, dialect: Dialect) -> str | None:
         return _PAIRS_HINT
     if isinstance(raw, list) and any(map(is_struct, raw)):
         return _STRUCTS_HINT
+    if isinstance(raw, list) and all(isinstance(item, str) and ": " in item for item in raw):
+        return _FILEBEAT_HINT
     if dialect.text_timestamps:
         return _TEXTS_HINT
     return _VALUES_HINT if extras_of(raw) else None

@@ -166,7 +166,8 @@ class FieldRules:
         """All headers, in order."""
         if raw is MISSING:
             return ()
-        dialect, separator = self.dialect, ":" if self.dialect.labelled else None
+        dialect = self.dialect
+        separator = ":" if dialect.labelled else dialect.header_separator
         if self.is_conversion and may_be_others(raw, separator):
             self.count("doubtful_headers", shown(raw))
         if self.is_conversion and not dialect.named_headers:
