@@ -34,6 +34,7 @@ from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.between_records import refuse_telling_lines
 from kcompact.dumps.text.delimited_text import begins_with_key
+from kcompact.dumps.text.leading_lines import note_on_start, start_of_records
 from kcompact.dumps.text.trailing_lines import end_of_records, note_on_end
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
@@ -104,9 +105,8 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     _refuse_other_formats(file)
     if file.is_blank:
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
-    data_bytes, lines = end_of_records(file.tail, file.data_bytes)
-    if lines:
-        file = replace(file, data_bytes=data_bytes, head=file.head[:data_bytes])
+    whole = file
+    file, notes = _without_lines_of_tool(file)
     if file.is_blank:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
     _refuse_columns_of_json(file, options)
@@ -114,9 +114,23 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     if is_json:
         refuse_telling_lines(path, file.head)
     recognised = recognise_json(file, options) if is_json else recognise_text(file, options)
-    if not lines:
+    if not notes:
         return recognised
-    return replace(recognised, data_bytes=data_bytes, notes=(note_on_end(file.tail, lines),))
+    begin = recognised.shape.begin  # to be that of the output, which the tool's lines are no part of
+    shape = replace(recognised.shape, begin=begin[: whole.start] + begin[file.start :])
+    return replace(recognised, shape=shape, data_bytes=file.data_bytes, notes=(*recognised.notes, *notes))
+
+
+def _without_lines_of_tool(file: Candidate) -> tuple[Candidate, tuple[str, ...]]:
+    """The file from its first record to its last, and notes on what a tool says before and behind them."""
+    data_bytes, lines = end_of_records(file.tail, file.data_bytes)
+    notes = (note_on_end(file.tail, lines),) if lines else ()
+    if lines:
+        file = replace(file, data_bytes=data_bytes, head=file.head[:data_bytes])
+    start, lines = start_of_records(file.body)
+    if lines:
+        file, notes = replace(file, start=file.start + start), (note_on_start(lines), *notes)
+    return file, notes
 
 
 def _refuse_other_formats(file: Candidate) -> None:

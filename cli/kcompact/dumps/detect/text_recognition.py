@@ -186,7 +186,8 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
     if separator == ":":
         refuse_colons(file.path, lines[0])
     if separator is None or not readings:
-        all_lines = [line.removesuffix(b"\r") for line in lines_in(file.body, whole=file.whole)]
+        all_lines = [b""] * file.head.count(b"\n", 0, file.start)  # of the tool, before the first record
+        all_lines += [line.removesuffix(b"\r") for line in lines_in(file.body, whole=file.whole)]
         refuse_labels(file.path, all_lines, separator or options.delimiter)
         return None
     if len(readings) > 1:

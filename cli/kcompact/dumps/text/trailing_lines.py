@@ -8,6 +8,7 @@ from kcompact.dumps.records.shown import shown
 TAIL_BYTES = 64 << 10
 _ITSELF = re.compile(
     rb"Processed a total of \d+ messages?"  # kafka-console-consumer
+    rb"|Stopping Consumer\."  # Confluent's CLI
     rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group ).*"  # kcat
     rb"|%[0-7]\|\d+\.\d+\|.*"  # librdkafka
     rb"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:ERROR|WARN|INFO) .*[^\"]"  # Kafka's scripts, by log4j

@@ -1,0 +1,74 @@
+"""What a tool says before the first record: it is passed over, noted, and in no output."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dump_pipeline import compacted, judged, open_one
+from kcompact.dumps.text.leading_lines import start_of_records
+from kcompact.errors import InputError
+
+KIP_848 = (
+    "The consumer rebalance protocol (KIP-848) is production-ready! Set group.protocol=consumer to try it"
+    " out. See https://kafka.apache.org/documentation/#consumer_rebalance_protocol\n"
+)
+CONFLUENT = "Starting Kafka Consumer. Use Ctrl-C to exit.\n"
+ENVELOPE = '{"topic":"t","partition":0,"offset":%d,"key":"%s","payload":"v"}\n'
+LABELLED = "CreateTime:1700000000000\tPartition:0\tOffset:%d\t%s\tv\n"
+PRETTY = json.dumps(json.loads(ENVELOPE % (7, "K")), indent=2).replace("7", "%d").replace("K", "%s") + "\n"
+
+
+@pytest.mark.parametrize(
+    "says", [KIP_848, CONFLUENT, KIP_848 + "\n", CONFLUENT + KIP_848.replace("\n", "\r\n")]
+)
+@pytest.mark.parametrize("record", [ENVELOPE, LABELLED, PRETTY, "o%d%s\tv\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "a byte order mark"])
+def test_what_a_tool_says_first_is_passed_over_and_said(
+    says: str, record: str, mark: str, tmp_path: Path
+) -> None:
+    records = "".join(record % (number, key) for number, key in enumerate("aba"))
+    (tmp_path / "plain.txt").write_text(mark + records)
+    path = tmp_path / "t.txt"
+    path.write_text(mark + says + records + "Processed a total of 3 messages\n", newline="")
+    with open_one(tmp_path / "plain.txt") as dump:
+        expected = compacted(dump)
+    lines = "2 lines" if "Kafka Consumer" in says and "KIP-848" in says else "a line"
+    passed_over = "passed over, in which the tool talks about itself"
+    with open_one(path) as dump:
+        assert [note for note in dump.notes if "passed over" in note] == [
+            f"{path}: {lines} at the beginning {passed_over}",
+            f"{path}: a line at the end {passed_over}",
+        ]
+        assert compacted(dump) == expected
+
+
+def test_columns_that_the_user_names_begin_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(KIP_848 + "a,1\nb,2\na,3\n")
+    with open_one(tmp_path / "t.txt", columns=("key", "value"), delimiter=",") as dump:
+        assert compacted(dump) == b"b,2\na,3\n"
+
+
+@pytest.mark.parametrize("record", ["\tv\n", "\t\n", " \n", "a\tThe consumer rebalance protocol (KIP-848)\n"])
+def test_a_first_record_of_blanks_is_none_of_it(record: str) -> None:
+    assert start_of_records((KIP_848 + record).encode()) == (len(KIP_848), 1)
+    assert start_of_records(record.encode()) == (0, 0)
+
+
+def test_what_confluent_s_cli_says_around_records_is_none(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(CONFLUENT + 'a\t{"x":1}\na\t{"x":2}\nStopping Consumer.\n')
+    with open_one(tmp_path / "t.txt") as dump:
+        assert compacted(dump) == b'a\t{"x":2}\n'
+
+
+def test_a_line_that_is_named_keeps_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text(KIP_848 + LABELLED % (0, "a") + "x\n" + LABELLED % (1, "b"))
+    with pytest.raises(InputError, match=r"t\.txt:3: a line that does not begin as the others"):
+        judged(path)
+
+
+def test_nothing_but_what_a_tool_says_holds_no_record(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(KIP_848 + "Processed a total of 0 messages\n")
+    with pytest.raises(InputError, match="no records, only what a tool says about itself"):
+        open_one(tmp_path / "t.txt")
