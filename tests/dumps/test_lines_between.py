@@ -1,20 +1,21 @@
 """Lines of a tool between records: what tells of a record is never passed over, what does not may be."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dump_pipeline import judged
+from dump_pipeline import compacted, judged, open_one
 from kcompact.errors import InputError
 
 ENVELOPE = '{"topic":"t","partition":0,"offset":%d,"key":"k","payload":"v"}\n'
 GO = "%% Message on orders[%d]@%d:\n%s\n"
 
 
-def refusal(path: Path, text: str, **options: object) -> InputError:
+def refusal(path: Path, text: str, **options: Any) -> InputError:
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        judged(path, **options)  # type: ignore[arg-type]  # of many types
+        judged(path, **options)
     return caught.value
 
 
@@ -30,7 +31,7 @@ def refusal(path: Path, text: str, **options: object) -> InputError:
 )
 @pytest.mark.parametrize("before", ["", "% Reading configuration from file x\n"])
 def test_places_that_the_sample_consumer_of_go_prints_are_not_lost(
-    value: str, options: dict[str, object], before: str, tmp_path: Path
+    value: str, options: dict[str, Any], before: str, tmp_path: Path
 ) -> None:
     """Without them, the same key in two partitions would be one."""
     text = before + GO % (0, 0, value % 1) + GO % (1, 7, value % 2) + '% Headers: [h="x"]\n'
@@ -74,20 +75,57 @@ def test_values_behind_their_place_have_no_place_for_a_key(tmp_path: Path) -> No
     assert "'Message on t[0]@0: " in refusal(tmp_path / "x.txt", text).message
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "% Reached end of topic t [0] at offset 2",
-        "% Group g rebalanced (memberid rdkafka-1): assigned: t [0], t [1]",
-        "% ERROR: Topic t [0] error: Broker: Leader not available",
-        "% Auto-selecting Consumer mode (use -P or -C to override)",
-        "%4|1700000000.123|FAIL|rdkafka#consumer-1| [thrd:app]: x",
-    ],
-)
+KCAT = [
+    "% Reached end of topic t [0] at offset 2",
+    "% Group g rebalanced (memberid rdkafka-1): assigned: t [0], t [1]",
+    "% ERROR: Topic t [0] error: Broker: Leader not available",
+    "% Auto-selecting Consumer mode (use -P or -C to override)",
+    "% Reading configuration from file /home/me/.config/kcat.conf",
+    "%4|1700000000.123|FAIL|rdkafka#consumer-1| [thrd:app]: x",
+]
+
+
+@pytest.mark.parametrize("line", KCAT)
 def test_what_kcat_says_about_itself_is_passed_over_and_counted(line: str, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(f"{ENVELOPE % 0}{line}\n{ENVELOPE % 1}")
     (note,) = judged(tmp_path / "x.jsonl")
     assert "1 line skipped in which the tool talks about itself" in note
+
+
+@pytest.mark.parametrize("line", KCAT)
+@pytest.mark.parametrize(
+    ("record", "options"),
+    [
+        ('a:{"v":%d}', {}),
+        ("a\t%d", {}),
+        ("a,%d", {"columns": ("key", "value"), "delimiter": ","}),
+        ("a:%d", {"columns": ("key", "value"), "delimiter": ":"}),
+        ("a|%d", {"columns": ("key", "value")}),
+    ],
+)
+def test_so_it_is_between_keys_and_values(
+    line: str, record: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    """As kcat -K without -q prints it: it is neither a key nor a record that was cut."""
+    path = tmp_path / "x.txt"
+    path.write_text(f"{line}\n{record % 1}\n{line}\n{record % 2}\n")
+    assert any(
+        "2 lines skipped in which the tool talks about itself" in note for note in judged(path, **options)
+    )
+    with open_one(path, **options) as dump:
+        assert compacted(dump).decode() == f"{record % 2}\n"
+
+
+def test_another_line_of_a_tool_is_not_blamed_on_the_data(tmp_path: Path) -> None:
+    refused = refusal(tmp_path / "x.txt", "a,1\n% Unheard of\nb,2\n", columns=("key", "value"))
+    assert refused.message.startswith(f"{tmp_path}/x.txt:2: 1 columns where 2 are expected")
+    assert "kcat -q" in str(refused.hint)
+
+
+def test_a_label_is_no_key_behind_a_line_of_kcat(tmp_path: Path) -> None:
+    text = f"{KCAT[0]}\nPartition:0,a\n"
+    refused = refusal(tmp_path / "x.txt", text, columns=("key", "value"), delimiter=",")
+    assert "is a label" in refused.message
 
 
 def test_a_value_may_hold_such_a_line(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.text.between_records import refuse_telling_lines
+from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling_lines
 from kcompact.dumps.text.console_labels import (
     ambiguous,
     ambiguous_separator,
@@ -116,7 +116,7 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
         )
     start = file.start + (len(line) + len(newline) if has_header else 0)
     if options.columns[0] in (named.key, named.value):
-        refuse_label_as_key(file.path, line, delimiter)
+        refuse_label_as_key(file.path, (_sampled(file) or [line])[0], delimiter)
     return _csv(file, named, options.columns, delimiter, start)
 
 
@@ -280,7 +280,7 @@ def _sampled(file: Candidate) -> list[bytes]:
 def _whole_lines(body: bytes, complete: bool) -> list[bytes]:
     if not complete and b"\n" not in body:
         return []
-    lines = (line for line in lines_in(body, whole=complete) if line.strip())
+    lines = (line for line in lines_in(body, whole=complete) if line.strip() and not is_of_kcat(line))
     return list(islice(lines, _SAMPLE_ROWS))
 
 

@@ -16,9 +16,23 @@ _TELLING = re.compile(
     rb"|% ?(?:Headers?|Key|Timestamp): "
     rb"|% ?\S+ \[\d+\] at offset \d+ with key "  # Python
 )
+_OF_KCAT = re.compile(
+    rb"% (?:Reached (?:end of topic|stop timestamp for topic) |Auto-selecting |Reading configuration "
+    rb"|Waiting for group rebalance|Group .* rebalanced |ERROR: )"
+    rb"|%[0-7]\|\d+\.\d+\|"  # librdkafka
+)
+TOOL_HINT = (
+    "a line that begins with % is a tool's own, most likely kcat's: export again with kcat -q, and with what"
+    " it says in another file (2> LOG)"
+)
 _ANYWHERE = re.compile(b"^(?:" + _TELLING.pattern + b")", re.MULTILINE)
 _WHO = "as samples of confluent-kafka-go and librdkafka, or Confluent's CLI, print places and headers"
 HINT = "export as JSON lines (kcat -J), in which each record holds its place, its key and its headers"
+
+
+def is_of_kcat(line: bytes) -> bool:
+    """Whether kcat talks about itself there, in words that no record has."""
+    return _OF_KCAT.match(line) is not None
 
 
 def refuse_telling(line: bytes, position: int) -> None:

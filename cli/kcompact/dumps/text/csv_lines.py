@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.dumps.json.json_scan import chunks_of
 from kcompact.dumps.records.framed import NOISE_LINES, Frame
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.text.between_records import refuse_telling
+from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling
 from kcompact.dumps.text.console_labels import NOISE
 from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, without_line_end
@@ -47,7 +47,7 @@ class CsvLines(LineLayout):
         for line in lines_of(file.data_path, start, end):
             if not open_quotes:
                 text = without_line_end(line.data)
-                if not text or (file.dialect.labelled and NOISE.match(text)):
+                if not text or _is_of_tool(text, file):
                     notes.count(NOISE_LINES, bool(text))
                     blanks += not text
                     continue
@@ -67,6 +67,13 @@ class CsvLines(LineLayout):
                 yield Frame(position, b"".join(part.data for part in lines))
         if open_quotes:
             raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
+
+
+def _is_of_tool(line: bytes, file: DumpFile) -> bool:
+    """Whether the console consumer, or kcat beside text without quotes, talks about itself in a line."""
+    return (file.dialect.labelled and NOISE.match(line) is not None) or (
+        file.shape.takes_rest and is_of_kcat(line)
+    )
 
 
 def quotes_in(data: bytes, quoting: str) -> int:

@@ -14,6 +14,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
+from kcompact.dumps.text.between_records import TOOL_HINT
 from kcompact.dumps.text.console_labels import LABELS, UNLABELLED, UNLABELLED_HINT
 from kcompact.dumps.text.csv_quoting import (
     QUOTING_HINT,
@@ -184,7 +185,8 @@ class CsvReader:
         if len(cells) != len(shape.columns):
             raise UnreadableError(
                 f"{len(cells)} columns where {len(shape.columns)} are expected",
-                self._quoting_hint(data)
+                (TOOL_HINT if data.startswith(b"% ") else None)
+                or self._quoting_hint(data)
                 or "a delimiter or line end in the data was not quoted, or the last line is cut off:"
                 " export again with quoting, or as JSON",
             )
