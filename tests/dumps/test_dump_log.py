@@ -182,3 +182,50 @@ def test_the_output_about_an_index_is_refused_with_the_files_to_name(tmp_path: P
         check_notes(dump, notes)
     assert "the output about an index" in caught.value.message
     assert "name only .log files" in (caught.value.hint or "")
+
+
+OLD = "offset: 0 position: 0 CreateTime: 5 isvalid: true payloadsize: %d magic: 1 compresscodec: %s crc: 7"
+
+
+@pytest.mark.parametrize(
+    ("rest", "size", "pair"),
+    [
+        (" keysize: 6 key: 600107 payload: abc", 3, (b"600107", b"abc")),
+        (" keysize: 6 key: a\nb: c payload: x payload: y", 12, (b"a\nb: c", b"x payload: y")),
+        (" payload: key: abc", 8, (None, b"key: abc")),
+        (" keysize: 1 key: a payload: ", 0, (b"a", b"")),
+    ],
+)
+@pytest.mark.parametrize("codec", ["NONE", "NoCompressionCodec"])
+def test_kafka_0_10_calls_values_payloads(
+    rest: str, size: int, pair: tuple[bytes | None, bytes | None], codec: str, tmp_path: Path
+) -> None:
+    """DumpLogSegments at 0.10: no keysize where there is no key."""
+    path = tmp_path / "log.txt"
+    line = OLD % (size, codec) + rest
+    path.write_text(HEADER.replace("Log starting", "Starting") + f"{line}\n{line.replace('0', '1', 1)}\n")
+    assert contents_of(path) == [("shop.orders", 3, *pair)] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "remedy"),
+    [
+        (OLD % (3, "GZIPCompressionCodec") + " payload: abc", "compressed messages", "--deep-iteration"),
+        (OLD % (-1, "NONE") + " keysize: 1", "no key: in the line", "Kafka 2.4 or later"),
+        (OLD % (3, "NONE") + " keysize: 1", "no key: in the line", "--print-data-log"),
+        (
+            (OLD % (1, "NONE")).replace("CreateTime: 5 ", "") + " keysize: 1 key: v payload: v",
+            "the payload as the key",
+            "Kafka 2.4 to 3.9",
+        ),
+    ],
+)
+def test_what_an_old_kafka_did_not_print_is_named(
+    line: str, message: str, remedy: str, tmp_path: Path
+) -> None:
+    """0.10 prints no key of a tombstone; before that, the payload stood where the key should."""
+    path = tmp_path / "log.txt"
+    path.write_text(f"{HEADER}{line}\n")
+    with pytest.raises(InputError, match=message) as refused:
+        contents_of(path)
+    assert remedy in str(refused.value.hint)

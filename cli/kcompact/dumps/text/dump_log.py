@@ -19,6 +19,7 @@ from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import timestamp_type
+from kcompact.dumps.text.dump_log_fields import fields_of, names_beside
 from kcompact.dumps.text.lines import lines_of, newline_of
 
 RECORD_STARTS = (b"| offset: ", b"- offset: ", b"offset: ")
@@ -29,9 +30,6 @@ _RECORD = re.compile(
     rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
 )
 """Versions differ in which fields are between offset and key, and in what order."""
-_FIELD = re.compile(rb" (\w+): +(\S+)")
-_TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")
-_READ = {*_TIMESTAMPS, "keysize", "valuesize"}
 _BATCHES = "what lines about batches say"
 _CONTROL = (
     b" endTxnMarker: ",
@@ -172,13 +170,9 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     if match is None:
         raise UnreadableError("not a record of kafka-dump-log", "print with --print-data-log")
     remainder = data[match.end() :]
-    fields = {name.decode().lower(): text for name, text in _FIELD.findall(match["fields"])}
-    clock = next((name for name in _TIMESTAMPS if name in fields), None)
-    if clock is None or not {"keysize", "valuesize"} <= fields.keys():
-        raise UnreadableError("a record without its sizes and timestamp", "print with --print-data-log")
+    fields, clock = fields_of(match["fields"])
     if rules.is_conversion:
-        names = [name.decode() for name, _ in _FIELD.findall(match["fields"])]
-        rules.see_beside(name for name in names if name.lower() not in _READ)
+        rules.see_beside(names_beside(match["fields"]))
     offset = rules.to_offset(match["offset"].decode(), 0)
     key, remainder = _sized(remainder, b" key: ", fields["keysize"], b" payload: ")
     value, remainder = _sized(remainder, b" payload: ", fields["valuesize"], b"")

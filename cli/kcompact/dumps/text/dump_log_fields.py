@@ -1,0 +1,38 @@
+"""The fields between offset and key in a line of kafka-dump-log, as its versions name them."""
+
+import re
+
+from kcompact.dumps.records.layout import UnreadableError
+
+_FIELD = re.compile(rb" (\w+): +(\S+)")
+_TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")
+_OLD_SIZE = "payloadsize"  # of Kafka 0.10, which prints no keysize where there is no key
+_UNPACKED = {b"none", b"nocompressioncodec"}
+_READ = {*_TIMESTAMPS, "keysize", "valuesize", _OLD_SIZE}
+_TOO_OLD = "a record without a timestamp: kafka-dump-log before 0.10 printed none, and the payload as the key"
+
+
+def fields_of(text: bytes) -> tuple[dict[str, bytes], str]:
+    """The fields by name, in small letters, sizes among them, and which of them is the timestamp.
+
+    Raises UnreadableError.
+    """
+    fields = {name.decode().lower(): value for name, value in _FIELD.findall(text)}
+    clock = next((name for name in _TIMESTAMPS if name in fields), None)
+    if _OLD_SIZE in fields:
+        if clock is None:
+            raise UnreadableError(_TOO_OLD, "print the segment with kafka-dump-log of Kafka 2.4 to 3.9")
+        if fields.get("compresscodec", b"NONE").lower() not in _UNPACKED:
+            raise UnreadableError(
+                "compressed messages, as they are on disk", "print with --deep-iteration --print-data-log"
+            )
+        fields |= {"valuesize": fields[_OLD_SIZE], "keysize": fields.get("keysize", b"-1")}
+    if clock is None or not {"keysize", "valuesize"} <= fields.keys():
+        raise UnreadableError("a record without its sizes and timestamp", "print with --print-data-log")
+    return fields, clock
+
+
+def names_beside(text: bytes) -> list[str]:
+    """The names of the fields that are no part of a record."""
+    names = (name.decode() for name, _ in _FIELD.findall(text))
+    return [name for name in names if name.lower() not in _READ]
