@@ -369,3 +369,28 @@ def test_what_the_verifiable_consumer_says_of_itself_is_taken_out_as_the_hint_sa
     path.write_text(records)
     with open_one(path) as dump:
         assert times_of(dump) == [-1]
+
+
+def test_what_the_verifiable_producer_says_of_itself_is_taken_out_as_the_hint_says(tmp_path: Path) -> None:
+    """Kafka's VerifiableProducer: SuccessfulSend has the place, and the time at which it is printed."""
+    started = {"timestamp": 1795711312000, "name": "startup_complete"}
+    failed = {"timestamp": 1, "name": "producer_send_error", "topic": "t", "key": "b", "value": "1"}
+    sent = CONSUMED | {"name": "producer_send_success"}
+    path = lines(tmp_path / "t.jsonl", started, sent, failed)
+    with pytest.raises(InputError, match="kafka-verifiable-producer tells what it does") as refused:
+        open_one(path)
+    assert "grep producer_send_success FILE > NEW" in str(refused.value.hint)
+    path.write_text("".join(line for line in path.open() if "producer_send_success" in line))
+    with open_one(path) as dump:
+        assert any("kafka-verifiable-producer writes those of its own clock" in note for note in dump.notes)
+        assert times_of(dump) == [-1]
+
+
+def test_records_that_a_program_logs_are_named_for_what_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    started = "2024-05-01 10:00:00.787  INFO 10208 --- [main] c.e.App : started\n"
+    received = "ConsumerRecord(topic = t, partition = 0, offset = 10, CreateTime = 5, key = a, value = 1)\n"
+    path.write_text(started + started.replace("started\n", received))
+    with pytest.raises(InputError, match="the log of a program that prints ConsumerRecords") as refused:
+        open_one(path)
+    assert "kcat -J" in str(refused.value.hint)

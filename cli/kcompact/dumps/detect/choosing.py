@@ -13,7 +13,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     ask_for_base64,
     ask_for_headers,
     ask_for_tool,
-    clock_of_consumer,
+    clock_of_tool,
     note_on_headers,
     note_on_short_keys,
     refuse_addresses,
@@ -57,7 +57,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
-    if clock := clock_of_consumer(path, dialect, sample, options):
+    if clock := clock_of_tool(path, dialect, sample, options):
         dialect, notes = _changed(dialect, (("timestamp", None),)), notes + clock
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))

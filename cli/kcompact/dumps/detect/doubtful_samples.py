@@ -253,28 +253,33 @@ _KEY_SIZE = "serialized_key_size"
 _QUOTES = 2  # of a JSON string
 
 
-def clock_of_consumer(
-    path: str, dialect: Dialect, sample: list[Row], options: ReadOptions
-) -> tuple[str, ...]:
-    """A note where times are those at which kafka-verifiable-consumer, with --verbose, read the records.
+def clock_of_tool(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> tuple[str, ...]:
+    """A note where times are those at which a verifiable consumer or producer of Kafka's wrote its lines.
 
-    Raises InputError where its other lines stand between these.
+    Raises InputError where its other lines stand between those of records.
     """
-    records = [row for row in sample if row.get("name") == _RECORD_DATA]
-    if not records or not records[0].keys() >= _CONSUMED:
+    kind = next((kind for kind in _TOOLS for row in sample if row.get("name") == kind), None)
+    records = [row for row in sample if kind and row.get("name") == kind]
+    if not records or not records[0].keys() >= _TOLD:
         return ()
+    tool, remedy = _TOOLS[str(kind)]
     if any("offset" not in row for row in sample):
         raise InputError(
-            f"{path}: lines in which kafka-verifiable-consumer tells what it does, between its records",
-            hint=f"take the records out: grep {_RECORD_DATA} FILE > NEW",
+            f"{path}: lines in which {tool} tells what it does, between its records", hint=remedy
         )
     is_else = dialect.timestamp != "timestamp" or "timestamp" in options.fields
-    return () if is_else or len(records) < len(sample) else (_CLOCK,)
+    if is_else or len(records) < len(sample):
+        return ()
+    clock = f"timestamps are left out, as {tool} writes those of its own clock"
+    return (f"{clock}; --fields timestamp=timestamp takes them for the records'",)
 
 
-_CLOCK = (
-    "timestamps are left out, as kafka-verifiable-consumer writes those of its own clock;"
-    " --fields timestamp=timestamp takes them for the records'"
+_PRODUCER_HINT = (
+    "export the topic itself (kcat -J); or take out what the broker confirmed, if nothing else is in the"
+    " topic: grep producer_send_success FILE > NEW"
 )
-_RECORD_DATA = "record_data"
-_CONSUMED = {"timestamp", "name", "topic", "partition", "offset", "key", "value"}
+_TOOLS = {
+    "record_data": ("kafka-verifiable-consumer", "take the records out: grep record_data FILE > NEW"),
+    "producer_send_success": ("kafka-verifiable-producer", _PRODUCER_HINT),
+}
+_TOLD = {"timestamp", "name", "topic", "partition", "offset", "key", "value"}

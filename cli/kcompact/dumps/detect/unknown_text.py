@@ -26,6 +26,11 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
             f"{path}: binary keys or values in lines of text, which may hold line ends of their own",
             hint="export as JSON lines (kcat -J, with -s avro where that is what they are) or Avro",
         )
+    if any(b"ConsumerRecord(topic" in line for line in lines):
+        return InputError(
+            f"{path}: the log of a program that prints ConsumerRecords, which cannot be read back safely",
+            hint="export the topic itself as JSON lines (kcat -J)",
+        )
     names = _header_names(lines)
     if names:
         return InputError(
