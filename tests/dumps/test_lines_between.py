@@ -92,6 +92,19 @@ def test_what_kcat_says_about_itself_is_passed_over_and_counted(line: str, tmp_p
     assert "1 line skipped in which the tool talks about itself" in note
 
 
+@pytest.mark.parametrize("record", [ENVELOPE, '{\n  "key": "k",\n  "value": "%d"\n}\n'])
+def test_a_line_that_nobody_knows_is_quoted(record: str, tmp_path: Path) -> None:
+    """It may tell of a record in words that are not known."""
+    path = tmp_path / "x.txt"
+    path.write_text(f"{record % 0}% From the north: 5\n{record % 1}{KCAT[3]}\n% More\n{record % 2}")
+    notes = "\n".join(judged(path))
+    assert (
+        "2 lines skipped for the % at the beginning, though none of kcat's, such as '% From the north: 5'"
+        in notes
+    )
+    assert "1 line skipped in which the tool talks about itself" in notes
+
+
 @pytest.mark.parametrize("line", KCAT)
 @pytest.mark.parametrize(
     ("record", "options"),

@@ -4,6 +4,7 @@ from kcompact.counted import counted
 from kcompact.dumps.null_texts import notes_on_null_texts
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.text.between_records import UNKNOWN_LINES
 
 _REWRITTEN = (
     "with U+FFFD: taken as they stand, but if a tool such as jq has rewritten the dump, different keys"
@@ -51,9 +52,20 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
             for name, (unit, text) in _REMARKS.items()
             if notes.counts.get(name)
         ]
+        + _unknown_lines(file, notes)
         + _empty_texts(file, notes, options)
         + notes_on_null_texts(file, notes, options)
     )
+
+
+def _unknown_lines(file: DumpFile, notes: SplitNotes) -> list[str]:
+    """Lines between records that begin as kcat's own do, and that nobody knows."""
+    count = notes.counts.get(UNKNOWN_LINES, 0)
+    if not count:
+        return []
+    lines = f"{counted(count, 'line')} skipped for the % at the beginning, though none of kcat's"
+    remedy = "if they tell of records, export as JSON lines (kcat -J)"
+    return [f"{file.path}: {lines}, such as {notes.examples[UNKNOWN_LINES][0]}: {remedy}"]
 
 
 def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:

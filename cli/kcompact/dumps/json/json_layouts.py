@@ -12,9 +12,9 @@ from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
 from kcompact.dumps.loops.line_loop import index_lines
 from kcompact.dumps.loops.readiness import are_loops_worth_it, load_loops
 from kcompact.dumps.loops.windows import LongLineError
-from kcompact.dumps.records.framed import CUT_HINT, NOISE_LINES, NOT_A_RECORD_HINT, Frame, FramedLayout
+from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT, Frame, FramedLayout
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
-from kcompact.dumps.text.between_records import refuse_telling
+from kcompact.dumps.text.between_records import pass_over
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between
 
 
@@ -27,8 +27,7 @@ class JsonLines(LineLayout):
         """Lines that hold something."""
         for line in lines_of(file.data_path, start, end):
             if line.data.startswith(b"%"):
-                refuse_telling(line.data, line.position)
-                notes.count(NOISE_LINES)
+                pass_over(line.data, line.position, notes)
             elif not line.data.isspace():
                 yield line
 
@@ -189,10 +188,8 @@ def _is_blank(item: Item, notes: SplitNotes) -> bool:
     if not item.data.strip(BLANKS):
         return True
     for match in _NOISE.finditer(item.data):
-        refuse_telling(match[0], item.position + match.start())
-    remainder, lines = _NOISE.subn(b"", item.data)
-    notes.count(NOISE_LINES, lines)
-    return not remainder.strip(BLANKS)
+        pass_over(match[0], item.position + match.start(), notes)
+    return not _NOISE.sub(b"", item.data).strip(BLANKS)
 
 
 def _with_blanks(record: Frame, after: Item, notes: SplitNotes) -> Frame:

@@ -6,7 +6,8 @@ reader that passes over them merges logs and loses headers. What kcat says about
 
 import re
 
-from kcompact.dumps.records.layout import UnreadableError
+from kcompact.dumps.records.framed import NOISE_LINES
+from kcompact.dumps.records.layout import SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
@@ -17,10 +18,11 @@ _TELLING = re.compile(
     rb"|% ?\S+ \[\d+\] at offset \d+ with key "  # Python
 )
 _OF_KCAT = re.compile(
-    rb"% (?:Reached (?:end of topic|stop timestamp for topic) |Auto-selecting |Reading configuration "
+    rb"% (?:Reached (?:end of topic|stop timestamp for topic) |Auto-selecting |Reading\b"
     rb"|Waiting for group rebalance|Group .* rebalanced |ERROR: )"
     rb"|%[0-7]\|\d+\.\d+\|"  # librdkafka
 )
+UNKNOWN_LINES = "skipped_unknown_lines"  # that begin as kcat's, and are none: a count of SplitNotes
 TOOL_HINT = (
     "a line that begins with % is a tool's own, most likely kcat's: export again with kcat -q, and with what"
     " it says in another file (2> LOG)"
@@ -33,6 +35,18 @@ HINT = "export as JSON lines (kcat -J), in which each record holds its place, it
 def is_of_kcat(line: bytes) -> bool:
     """Whether kcat talks about itself there, in words that no record has."""
     return _OF_KCAT.match(line) is not None
+
+
+def pass_over(line: bytes, position: int, notes: SplitNotes) -> None:
+    """Count a line between records of JSON that begins with ``%``; one that is not kcat's is kept for a note.
+
+    Raises UnreadableError for one that tells where a record is from.
+    """
+    refuse_telling(line, position)
+    notes.count(NOISE_LINES if is_of_kcat(line) else UNKNOWN_LINES)
+    if not is_of_kcat(line):
+        examples = notes.examples.setdefault(UNKNOWN_LINES, [])
+        examples += [_shown(line)] * (not examples)
 
 
 def refuse_telling(line: bytes, position: int) -> None:
@@ -50,5 +64,9 @@ def refuse_telling_lines(path: str, head: bytes) -> None:
 
 
 def _reason(text: bytes) -> str:
-    line = text.partition(b"\n")[0].rstrip(b"\r").decode("utf-8", "replace")
-    return f"{shown(line)}: a line about the record beside it, {_WHO}"
+    return f"{_shown(text)}: a line about the record beside it, {_WHO}"
+
+
+def _shown(text: bytes) -> str:
+    """The first line of a text, as messages quote it."""
+    return shown(text.partition(b"\n")[0].rstrip(b"\r").decode("utf-8", "replace"))
