@@ -1,5 +1,6 @@
 """Lines that begin with what another program wrote: it is no key, and the hints take it away."""
 
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -31,7 +32,7 @@ def rows(path: Path, **options: object) -> list[tuple[int, bytes]]:
 
 def mended(path: Path, hint: str) -> Path:
     """What the hint's command makes of a file, in a shell."""
-    command = hint[hint.index("sed ") :].partition(" FILE > NEW")[0]
+    command = hint[re.search(r"\b(sed|cut) ", hint).start() :].partition(" FILE > NEW")[0]
     new = path.with_suffix(".new")
     new.write_bytes(subprocess.run([*shlex.split(command), path], check=True, capture_output=True).stdout)
     return new
@@ -47,6 +48,8 @@ def mended(path: Path, hint: str) -> Path:
         "2024-05-01T10:00:00Z\t",
         "2024-05-01T10:00:00.000000000Z ",
         "kcat-0 kcat ",
+        "[pod/kcat-0/kcat] ",
+        "[2024-05-01 10:00:00] ",
         "2024-05-01 10:00:00,123 INFO  [main] app: received ",
     ],
 )
@@ -109,11 +112,18 @@ def test_values_that_share_a_few_names_with_records_are_values(value: str, tmp_p
         ['a|{"id":1}', 'b|{"id":2}'],
     ],
 )
-def test_the_name_of_a_container_is_no_part_of_keys(lines: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("prefix", "tool"),
+    [("kafka-1  | ", "docker compose"), ("/data/dump.d/t-0.txt:", "grep -H"), ("%6d\t", "cat -n")],
+)
+def test_what_a_program_wrote_before_each_line_is_no_part_of_keys(
+    prefix: str, tool: str, lines: list[str], tmp_path: Path
+) -> None:
     path = tmp_path / "x.txt"
-    path.write_text("".join(f"kafka-1  | {line}\n" for line in lines))
+    written = [prefix % number if "%" in prefix else prefix for number in (1, 2)]
+    path.write_text("".join(f"{before}{line}\n" for before, line in zip(written, lines, strict=True)))
     refused = refusal(path)
-    assert "docker compose" in refused.message
+    assert tool in refused.message
     assert rows(mended(path, str(refused.hint))) == [(0, b"a"), (1, b"b")]
 
 
@@ -123,6 +133,8 @@ def test_the_name_of_a_container_is_no_part_of_keys(lines: list[str], tmp_path: 
         ("kafka-1 | a\t1\nkafka-2 | b\t2\n", {}),
         ("kafka-1 | a\t1\nkafka-1 | b\t2\n", {"dialect": "text"}),
         ("kafka | a\t1\nkafka | b\t2\n", {}),
+        ("100001\t1\n100002\t2\n", {}),
+        ("     1\t1\n     1\t2\n", {}),
     ],
 )
 def test_keys_that_differ_or_are_told_may_look_like_that(

@@ -12,20 +12,35 @@ from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.delimited_text import columns_to_type
 from kcompact.errors import InputError
 
-_OF_COMPOSE = re.compile(rb"([\w.-]+[-_]\d+) +\| ")
+_PREFIXES = (
+    (re.compile(rb"([\w.-]+[-_]\d+) +\| "), "docker compose", "sed 's/^{name} *| //' FILE > NEW"),
+    (re.compile(rb"([\w./-]+\.(?:jsonl?|ndjson|txt|log)):"), "grep -H", "sed 's/^{name}://' FILE > NEW"),
+    (re.compile(rb"(?=[ \d]{6}\t)( +[1-9]\d*)\t"), "cat -n", "cut -f2- FILE > NEW"),
+)
+"""Beginnings of lines, the program that writes them, and the command that takes them away."""
 _PLACE = ("topic", "partition", "offset")
 
 
 def refuse_prefixed_lines(path: str, lines: list[bytes], options: ReadOptions) -> None:
-    """Raise InputError where all lines begin with the name of one container, as docker compose writes it."""
-    matches = [match for match in map(_OF_COMPOSE.match, lines) if match is not None]
-    is_one = 1 < len(lines) == len(matches) and len({match[0] for match in matches}) == 1
-    if not _is_told(options) and is_one:
-        before, name = matches[0][0].decode(), matches[0][1].decode()
-        raise InputError(
-            f"{path}: every line begins with {before!r}, as docker compose writes it",
-            hint=f"take that away: sed 's/^{name} *| //' FILE > NEW; if it is of the data, --dialect text",
-        )
+    """Raise InputError where all lines begin as docker compose, grep or cat -n make them begin."""
+    if _is_told(options) or len(lines) <= 1:
+        return
+    for pattern, tool, remedy in _PREFIXES:
+        matches = [match for match in map(pattern.match, lines) if match is not None]
+        if len(matches) == len(lines) and _is_one(matches):
+            command = remedy.format(name=re.sub(r"([./])", r"\\\1", matches[0][1].decode()))
+            raise InputError(
+                f"{path}: lines begin with {matches[0][0].decode()!r} and the like, as {tool} writes it",
+                hint=f"take that away: {command}; if it is of the data, --dialect text",
+            )
+
+
+def _is_one(matches: list[re.Match[bytes]]) -> bool:
+    """Whether all are the same, or numbers counted on."""
+    texts = [match[1] for match in matches]
+    if not texts[0].strip().isdigit():
+        return len({match[0] for match in matches}) == 1
+    return [int(text) for text in texts] == [int(texts[0]) + place for place in range(len(texts))]
 
 
 def refuse_prefixed_records(path: str, lines: list[bytes], options: ReadOptions) -> None:
