@@ -44,6 +44,7 @@ from kcompact.dumps.text.dump_log import (
     sections_of,
 )
 from kcompact.dumps.text.lines import newline_of
+from kcompact.dumps.text.printed_sentences import refuse_words_as_keys
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
@@ -91,9 +92,9 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
     recognised = _labelled(file, options) or _with_header(file, options)
     if recognised is None:
         refuse_prefixed_records(file.path, _sampled(file), options)
+        refuse_telling_lines(file.path, file.head)
         recognised = _delimited(file, options)
     if recognised is None:
-        refuse_telling_lines(file.path, file.head)
         raise unknown(file.path, file.body, _sampled(file))
     return recognised
 
@@ -151,6 +152,7 @@ def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     delimiter = key_value_delimiter(lines, options.delimiter)
     if delimiter is None or looks_like(file.body) is not None or is_binary(lines):
         return None
+    refuse_words_as_keys(file.path, lines, delimiter, options)
     columns = ("key", "value")
     dialect = with_options(forced(options.dialect or "text"), options)
     values = [first_cells(line, delimiter.encode(), 2)[-1] for line in lines]

@@ -5,6 +5,7 @@ import re
 from kcompact.dumps.records.shown import name_list
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
 from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued
+from kcompact.dumps.text.printed_sentences import EXPORT_HINT, tell_places
 from kcompact.errors import InputError
 
 
@@ -15,7 +16,7 @@ def looks_like(body: bytes) -> tuple[str, str] | None:
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     """The error for text that nobody knows; ``lines`` are the first ones, without their ends."""
-    kind = looks_like(body)
+    kind = looks_like(body) or _printed(lines)
     if kind is not None:
         name, hint = kind
         return InputError(f"{path}: looks like {name}, which cannot be read back safely", hint=hint)
@@ -25,11 +26,6 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
         return InputError(
             f"{path}: binary keys or values in lines of text, which may hold line ends of their own",
             hint="export as JSON lines (kcat -J, with -s avro where that is what they are) or Avro",
-        )
-    if any(b"ConsumerRecord(topic" in line for line in lines):
-        return InputError(
-            f"{path}: the log of a program that prints ConsumerRecords, which cannot be read back safely",
-            hint="export the topic itself as JSON lines (kcat -J)",
         )
     names = _header_names(lines)
     if names:
@@ -46,6 +42,15 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     if "NAME" in columns and all(line.lstrip().startswith(b"{") for line in lines):
         hint = "export JSON with one record a line (kcat -J without -D)"
     return InputError(f"{path}: text in which no delimiter between key and value is known", hint=hint)
+
+
+def _printed(lines: list[bytes]) -> tuple[str, str] | None:
+    """As ``looks_like``, of what programs print about records that they consume."""
+    if any(b"ConsumerRecord(topic" in line for line in lines):
+        return "the log of a program that prints ConsumerRecords", EXPORT_HINT
+    if tell_places(lines):
+        return "sentences of a program that tell where its records are from", EXPORT_HINT
+    return None
 
 
 def is_binary(lines: list[bytes]) -> bool:

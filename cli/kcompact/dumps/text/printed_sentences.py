@@ -1,0 +1,62 @@
+"""Sentences of programs about records that they consume: words, places and times where a key would be."""
+
+import re
+import shlex
+
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import shown
+from kcompact.dumps.text.csv_reader import first_cells
+from kcompact.errors import InputError
+
+_PARTS = "topic partition offset key value headers? timestamp payload message msg record body data event"
+_VERBS = "received consumed got read new polled from at"
+_LEVELS = "trace debug info warn warning error"
+_WORDS = re.compile(
+    rf"\A\s*(?:(?:{'|'.join(f'{_PARTS} {_VERBS} {_LEVELS}'.split())})[ :=]*)+\Z".encode(), re.IGNORECASE
+)
+_PLACE = re.compile(
+    rb"\b(?:partition|offset)\b[ :=\[]{1,3}\d|\[\[?\d+\]?\] (?:@|at offset )\d|partition/offset \S+/\d+/\d",
+    re.IGNORECASE,
+)
+_TIME_MS = re.compile(rb"\A\s*1[4-9]\d{11}\s*\Z")  # of 2014 to 2033
+EXPORT_HINT = "export the topic itself as JSON lines (kcat -J)"
+
+
+def tell_places(lines: list[bytes]) -> bool:
+    """Whether most lines tell in words where a record is from."""
+    return 2 * sum(_PLACE.search(line) is not None for line in lines) > len(lines)
+
+
+def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options: ReadOptions) -> None:
+    """Raise InputError where what is before the delimiter, which nobody has named, is hardly a key.
+
+    Keys that are the same words in many lines would supersede one another.
+    """
+    if options.dialect or options.delimiter:
+        return
+    pairs = [first_cells(line, delimiter.encode(), 2) for line in lines]
+    keys = [pair[0] or b"" for pair in pairs]
+    for pattern, kind in (
+        (_WORDS, "words about a record, as programs print them"),
+        (_PLACE, "the places of records, as programs print them"),
+        (_TIME_MS, "times"),
+    ):
+        matching = [key for key in keys if pattern.search(key)]
+        if 2 * len(matching) > len(keys):
+            text = shown(matching[0].decode("utf-8", "replace"))
+            raise InputError(
+                f"{path}: what would be keys are {kind}: {text}",
+                hint=f"{EXPORT_HINT}; if they are keys: --columns key,value --delimiter {_quoted(delimiter)}",
+            )
+    values = [pair[1] for pair in pairs if pair[1:] and pair[1]]
+    if delimiter != "\t" and values and all(value[:1] == b" " for value in values):
+        with_blank, without = _quoted(f"{delimiter} "), _quoted(delimiter)
+        raise InputError(
+            f"{path}: a blank follows {delimiter!r} in every line, as in what programs print",
+            hint=f"if it stands between keys and values: --columns key,value --delimiter {with_blank}, or"
+            f" {without} where values begin with a blank; if not, {EXPORT_HINT}",
+        )
+
+
+def _quoted(delimiter: str) -> str:
+    return shlex.quote(delimiter.replace("\t", "\\t"))

@@ -1,0 +1,91 @@
+"""What programs print about records is asked about where its words would be keys; keys stay keys."""
+
+from pathlib import Path
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.errors import InputError
+
+JSON = [f'{{"id":{number}}}' for number in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        (
+            [f"{label}\t{number}" for number in range(2) for label in ("Partition:", "Offset:", "Key:")],
+            "words",
+        ),
+        ([f"Received: {value}" for value in JSON], "words"),
+        ([f"Received message:\t{value}" for value in JSON], "words"),
+        ([f"INFO: {value}" for value in JSON], "words"),
+        (
+            [f"message at topic:orders partition:0 offset:{n}\ta = v" for n in range(3)],
+            "the places of records",
+        ),
+        ([f"offset={n}\tvalue={{}}" for n in range(3)], "the places of records"),
+        ([f"{1_700_000_000_000 + n},{value}" for n, value in enumerate(JSON)], "times"),
+    ],
+)
+def test_words_about_records_are_no_keys_unless_the_user_says_so(
+    tmp_path: Path, lines: list[str], what: str
+) -> None:
+    path = tmp_path / "printed.txt"
+    path.write_text("\n".join(lines) + "\n")
+
+    with pytest.raises(InputError, match=f"what would be keys are {what}") as refusal, open_one(path):
+        pass
+
+    hint = refusal.value.hint or ""
+    delimiter = hint.rpartition("--delimiter ")[2].strip("'").replace("\\t", "\t")
+    told = ReadOptions(columns=("key", "value"), delimiter=delimiter)
+    with open_dump([str(path)], told) as dump:
+        keys = index_all(dump)[0]["key"].to_pylist()
+    assert keys == [line.partition(delimiter)[0].encode() for line in lines]
+
+
+def test_a_blank_behind_the_delimiter_is_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "printed.txt"
+    path.write_text("".join(f"k{number}: {value}\n" for number, value in enumerate(JSON)))
+    with pytest.raises(InputError, match="a blank follows ':' in every line") as refusal, open_one(path):
+        pass
+    assert "--columns key,value --delimiter ': '" in (refusal.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "key", ["partition-{}", "offset-{}", "orders-{}", "value-{}", "topic:{}", "17000000000{}"]
+)
+def test_keys_that_only_hold_such_words_are_keys(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "keys.txt"
+    path.write_text("".join(f"{key.format(number)}\t{value}\n" for number, value in enumerate(JSON)))
+    with open_one(path) as dump:
+        keys = index_all(dump)[0]["key"].to_pylist()
+    assert keys == [key.format(number).encode() for number in range(len(JSON))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Received message at orders [[0]] @{}: v",
+        "message at topic/partition/offset orders/0/{}: a = v",
+        "Consumed message 'v' at: 'orders [[0]] @{}'.",
+        "partition = 0, offset = {}, key = a, value = v",
+        "Message in orders [0] at offset {}: key: a, payload: v",
+    ],
+)
+def test_sentences_that_tell_places_are_told_from_text_without_a_known_delimiter(
+    tmp_path: Path, line: str
+) -> None:
+    path = tmp_path / "printed.txt"
+    path.write_text("".join(f"{line.format(number)}\n" for number in range(4)))
+    with (
+        pytest.raises(
+            InputError, match="sentences of a program that tell where its records are from"
+        ) as refusal,
+        open_one(path),
+    ):
+        pass
+    assert "--columns" not in (refusal.value.hint or "")
