@@ -394,3 +394,11 @@ def test_records_that_a_program_logs_are_named_for_what_they_are(tmp_path: Path)
     with pytest.raises(InputError, match="the log of a program that prints ConsumerRecords") as refused:
         open_one(path)
     assert "kcat -J" in str(refused.value.hint)
+
+
+def test_xml_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "orders.xml"
+    path.write_text('<?xml version="1.0"?>\n<messages>\n<message offset="1"/>\n</messages>\n')
+    with pytest.raises(InputError, match="looks like XML or HTML") as refused, open_one(path):
+        pass
+    assert "--columns" not in (refused.value.hint or "")

@@ -85,6 +85,7 @@ _LOOKS_LIKE = {
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
+    rb"\s*<(?:\?xml|!DOCTYPE|html)\b": ("XML or HTML", "export as JSON lines (kcat -J) or CSV"),
     rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
     rb"ConsumerRecord\(topic='": ("Python's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
     rb"\[[^][{}\"\n]+\]: [^\n]*, ": (

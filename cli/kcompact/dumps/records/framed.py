@@ -36,7 +36,8 @@ TOO_LARGE = (
 )
 NOISE_LINES = "skipped_noise_lines"  # lines in which a tool talks about itself: a count of SplitNotes
 NOT_A_RECORD_HINT = (
-    "export the dump again, with nothing but records in it; mended by hand, a record may be lost"
+    "export the dump again as JSON (kcat -J), with nothing but records in it; mended by hand, a record may be"
+    " lost"
 )
 CUT_HINT = "export the dump again: what an interrupted export did not write is lost, deletes among it"
 TOO_LARGE_HINT = (
