@@ -38,6 +38,7 @@ from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places
 from kcompact.dumps.options import PLACES, ReadOptions
+from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
 
@@ -76,7 +77,7 @@ def _ask_for_encodings(
 
     ``fitting``: other dialects that it may be; None: it is known for sure, or named by the user.
     """
-    notes = note_on_short_keys(dialect, sample)
+    notes = note_on_short_keys(dialect, sample) + _note_on_rounded_keys(dialect, sample)
     if fitting is not None and dialect.key_encoding == "text":
         notes += ask_for_base64(path, dialect, sample)
         for other in fitting:
@@ -89,6 +90,18 @@ def _ask_for_encodings(
     if dialect.header_names_encoding == "text":
         ask_for_headers(path, dialect.headers, sample)
     return notes
+
+
+def _note_on_rounded_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note where keys are numbers with an exponent, as spreadsheets save long ones."""
+    rounded = next(filter(_ROUNDED.fullmatch, texts_among(values_at(sample, dialect.key))), None)
+    if rounded is None or dialect.key_encoding != "text":
+        return ()
+    by_spreadsheet = "were most likely rounded by a spreadsheet: keys that were different look alike"
+    return (f"keys such as {shown(rounded)} {by_spreadsheet}",)
+
+
+_ROUNDED = re.compile(r"-?\d(?:\.\d+)?E\+\d\d")
 
 
 def _named_or_fitting(fitting: Iterable[Dialect], sample: list[Row], options: ReadOptions) -> Dialect | None:
