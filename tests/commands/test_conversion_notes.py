@@ -138,6 +138,7 @@ PRINTED = [  # as kcat -f %h prints them, how they are read, and whether they ma
     ("gone=NULL", [("gone", None)], True),
     ("x:y=1", [("x", "y=1")], True),
     ("alone", [("alone", "")], True),
+    ("null", [], False),
     ('["a","1,2"]', [("a", "1,2")], False),
 ]
 

@@ -455,3 +455,15 @@ def test_filebeat_s_headers_under_other_names_are_not_called_damaged(tmp_path: P
     places = {name: name for name in ("topic", "partition", "offset", "timestamp")}
     (record,) = records(path, dialect="filebeat", fields=fields | places)
     assert record.headers == (("h", b"v"),)
+
+
+@pytest.mark.parametrize("text", ["null", "None", "NaN", "NULL", "nil", "\\N"])
+def test_text_that_programs_write_for_no_headers_is_none(text: str, tmp_path: Path) -> None:
+    csv, lines, columns = (tmp_path / name for name in ("t.csv", "t.jsonl", "t.parquet"))
+    csv.write_text(f"topic,partition,offset,key,value,headers\nt,0,0,k,v,{text}\nt,0,1,k,v,{text}=1\n")
+    assert [record.headers for record in records(csv)] == [(), ((text, b"1"),)]
+    row = PLACE | {"key": "k", "value": "v", "headers": text}
+    lines.write_text(json.dumps(row) + "\n")
+    assert records(lines)[0].headers == ()
+    parquet.write_table(pa.Table.from_pylist([row]), columns)  # as json.Marshal(nil) ends up in a column
+    assert records(columns)[0].headers == ()

@@ -106,6 +106,7 @@ HOSTILE = [
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":["a","b\\"c"]'),
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":["a","b","c",null]'),
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":0'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":"null"'),
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":7'),
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":{"a":1e3,"b":[0,1.0],"c":-0}'),
     kcat_line(5, payload='"\\udc80 \\ud83d\\ude00 \\/\\n"'),
@@ -251,7 +252,16 @@ def test_what_values_are_is_told_as_the_reference_tells_it(
     assert table["is_debezium_delete"].to_pylist() == [value == DELETE for value in values]
 
 
-HEADERS = ['["a","b"]', '["a",null]', "[]", "null", '["a","\\u00e9","a","x"]', '{"a":1}', '{"a":17}']
+HEADERS = [
+    '"null"',
+    '["a","b"]',
+    '["a",null]',
+    "[]",
+    "null",
+    '["a","\\u00e9","a","x"]',
+    '{"a":1}',
+    '{"a":17}',
+]
 
 
 @pytest.mark.slow

@@ -8,12 +8,13 @@ from kcompact.dumps.records.encodings import ENCODINGS
 
 _Headers = tuple[tuple[str, bytes | None], ...]
 _NO_HEADERS = "NO_HEADERS"
+_NULLS = ("null", "NULL", "nil", "None", "NaN", "nan", "\\N")  # without a sign, they are no name with a value
 _EMPTY_OF_JAVA = tuple(f"RecordHeaders(headers = [], isReadOnly = {flag})" for flag in ("false", "true"))
 
 
 def is_none(text: str) -> bool:
-    """Whether a tool prints this where a record has no headers."""
-    return text in {_NO_HEADERS, *_EMPTY_OF_JAVA}
+    """Whether a tool prints this where a record has no headers, such as Go's JSON of nil."""
+    return text in {_NO_HEADERS, *_NULLS, *_EMPTY_OF_JAVA}
 
 
 def is_printed_by_java(raw: Any) -> bool:
@@ -42,7 +43,7 @@ def may_be_others(raw: Any, separator: str | None = None) -> bool:
 
     A comma or a separator may be a value's or a name's own, and the word for null may be text.
     """
-    if not isinstance(raw, str) or not raw or raw == _NO_HEADERS or raw[0] in "[{" or raw.endswith(";"):
+    if not isinstance(raw, str) or not raw or is_none(raw) or raw[0] in "[{" or raw.endswith(";"):
         return False
     if is_printed_by_java(raw):  # which is refused, or empty
         return False
