@@ -5,7 +5,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.layouts import LAYOUTS
@@ -169,3 +171,25 @@ def test_words_of_programs_for_null_are_remarked_on_in_keys_and_values(word: str
     assert pairs(path) == [(b"a", b"x"), (b"a", word.encode()), (word.encode(), b"y")]
     (form,) = {shlex.split(*re.findall(r"--tombstone (\S+)", remark))[0] for remark in remarks}
     assert pairs(path, tombstone=form) == [(b"a", b"x"), (b"a", None), (None, b"y")]
+
+
+def test_an_empty_text_of_kafka_dump_s_parquet_is_asked_about(tmp_path: Path) -> None:
+    """Its columns are Go's strings, which have no null."""
+    path = tmp_path / "orders.parquet"
+    rows = [
+        {"value": value, "topic": "t", "partition": 0, "offset": str(offset), "key": key, "headers": "null"}
+        | {"timestamp": "2023-11-14T22:13:20Z", "timestamptype": "CreateTime"}
+        for offset, (key, value) in enumerate([("a", "v"), ("b", ""), ("", "w")])
+    ]
+    parquet.write_table(pa.Table.from_pylist(rows), path)
+    for role in ("key", "value"):
+        assert "huantt/kafka-dump writes for" in question(path, role).message
+    read = pairs(path, missing_key="null", tombstone="empty")
+    assert read == [(b"a", b"v"), (b"b", None), (None, b"w")]
+    read = pairs(path, missing_key="empty", tombstone="none")
+    assert read == [(b"a", b"v"), (b"b", b""), (b"", b"w")]
+    with open_one(path, missing_key="null", tombstone="empty") as dump:
+        _, notes = index_all(dump)
+        refuse_doubts(dump, notes, {"key": "it", "value": "it"})
+    parquet.write_table(pa.Table.from_pylist(rows).drop_columns(["timestamptype"]), path)  # another tool's
+    assert pairs(path)[1:] == [(b"b", b""), (b"", b"w")]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import CSV_DOUBTS, ROLES, Dialect
+from kcompact.dumps.dialects.dialect import CSV_DOUBTS, ROLES, Dialect, doubtful
 from kcompact.dumps.dialects.overrides import with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import (
     ALIASES,
@@ -129,9 +129,20 @@ def _rows(name: str, spark: str, plain: str) -> dict[str, Dialect]:
 
 
 AVRO = _rows("Avro", "Spark's Avro writer", "Avro container with the plain envelope")
-PARQUET = _rows(
-    "Parquet", "Spark's Kafka source written as Parquet", "Parquet with the plain envelope's columns"
+_KAFKA_DUMP = Dialect(
+    name="kafka-dump-parquet",
+    tool="huantt/kafka-dump, Parquet",
+    layouts=("parquet",),
+    empty_key="null",
+    empty_value="null",
+    **doubtful("empty"),
 )
+PARQUET = {
+    _KAFKA_DUMP.name: _KAFKA_DUMP,
+    **_rows(
+        "Parquet", "Spark's Kafka source written as Parquet", "Parquet with the plain envelope's columns"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -189,7 +200,9 @@ def column_dialect(
     return dialect
 
 
-def written_by(columns: Columns, options: ReadOptions, *, spark: bool, aiven: bool) -> Dialect:
+def written_by(
+    columns: Columns, options: ReadOptions, *, spark: bool, aiven: bool, kafka_dump: bool = False
+) -> Dialect:
     """The dialect that ``--dialect`` names, else that of the tool whose marks the file has.
 
     Raises InputError where ``--dialect`` names one of another format.
@@ -201,7 +214,8 @@ def written_by(columns: Columns, options: ReadOptions, *, spark: bool, aiven: bo
             hint=f"for {columns.format}: {', '.join(dialects)}",
         )
     lenses = {"metadata.topic", "metadata.offset"} <= set(columns.names)
-    tools = {"spark-": spark, "aiven-": aiven and "topic" not in columns.names, "lenses-": lenses, "": True}
+    tools = {"spark-": spark, "aiven-": aiven and "topic" not in columns.names, "lenses-": lenses}
+    tools |= {"kafka-dump-": kafka_dump, "": True}
     marked = next(tool for tool, is_it in tools.items() if is_it)
     return dialects[options.dialect or f"{marked}{columns.layout}"]
 

@@ -17,12 +17,14 @@ from kcompact.dumps.records.structured import as_json
 
 _SPARK = {"key", "value", "topic", "partition", "offset", "timestamp", "timestampType"}
 _AIVEN = b'"name":"connector_records"'
+_KAFKA_DUMP = {"value", "topic", "partition", "offset", "key", "headers", "timestamp", "timestamptype"}
 
 
 def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -> Dialect:
     """The dialect of a file with that schema, its roles the dotted paths of columns. Raises InputError."""
     is_aiven = _AIVEN in (schema.metadata or {}).get(b"parquet.avro.schema", b"")
-    base = written_by(columns, options, spark=set(columns.names) >= _SPARK, aiven=is_aiven)
+    is_spark, is_dump = {*columns.names} >= _SPARK, _is_of_kafka_dump(schema)
+    base = written_by(columns, options, spark=is_spark, aiven=is_aiven, kafka_dump=is_dump)
     dialect = column_dialect(columns, base, options)
     timestamp, key = (type_at(schema, place) for place in (dialect.timestamp, dialect.key))
     if timestamp is not None and pa.types.is_timestamp(timestamp):
@@ -32,6 +34,12 @@ def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -
     # Text may have been damaged on the way (U+FFFD), bytes not.
     is_text = key is not None and (pa.types.is_string(key) or pa.types.is_large_string(key))
     return replace(dialect, byte_exact=not is_text)
+
+
+def _is_of_kafka_dump(schema: pa.Schema) -> bool:
+    """Whether huantt/kafka-dump wrote it, whose columns are text, even offsets."""
+    texts = {column.name for column in schema if pa.types.is_string(column.type)}
+    return {*schema.names} == _KAFKA_DUMP and texts >= _KAFKA_DUMP - {"partition"}
 
 
 def columns_of(path: str, schema: pa.Schema) -> Columns:

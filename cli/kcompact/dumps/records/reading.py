@@ -203,6 +203,8 @@ class FieldRules:
     def stored(self, data: bytes, role: str) -> bytes | None:
         """The key or value that bytes of a typed format stand for, which tells null itself."""
         if not data:
+            if "empty" in getattr(self.dialect, f"doubtful_{role}"):
+                return self.null_or_empty(role, "empty")
             return None if getattr(self.dialect, f"empty_{role}") == "null" else b""
         return None if self.is_literal(data, role) else data
 
