@@ -227,3 +227,17 @@ def test_a_type_that_only_later_records_have_is_read(tmp_path: Path) -> None:
         (split,) = dump.splits(1 << 40)
         records = [record for *_, record in LAYOUTS["json_lines"].records(dump.files[0], split)]
     assert [record.timestamp_type for record in records[-2:]] == [None, "logappend"]
+
+
+@pytest.mark.parametrize(("number", "kind"), [(0, None), (1, "create"), (2, "logappend")])
+def test_types_of_confluent_s_go_client_are_librdkafka_s_numbers(
+    number: int, kind: str | None, tmp_path: Path
+) -> None:
+    fixture = Path(__file__).parent / "fixtures" / "confluent-go-2-message.jsonl"
+    (tmp_path / "t.jsonl").write_text(
+        fixture.read_text().replace('"TimestampType":1', f'"TimestampType":{number}')
+    )
+    with open_one(tmp_path / "t.jsonl") as dump:
+        (split,) = dump.splits(1 << 40)
+        layout = LAYOUTS[dump.files[0].layout]
+        assert {record.timestamp_type for *_, record in layout.records(dump.files[0], split)} == {kind}

@@ -45,6 +45,7 @@ class Dialect:
     header_separator: str | None = None  # headers are texts of a name, this, and a value
     named_headers: bool = False  # a header is {NAME: value}, not {"key": NAME, "value": value}
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
+    librdkafka_types: bool = False  # types of timestamps are librdkafka's numbers: 1 is create, 0 is none
     is_zoneless: bool = False  # timestamps are of a column whose type says that no zone is known
     key_error: str | None = None  # where this field is present, the key could not be decoded
     value_error: str | None = None

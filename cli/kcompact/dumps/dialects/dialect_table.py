@@ -15,7 +15,7 @@ _FILES = """
     lambda exporter-importer karapace-v1 karapace-v2 debezium debezium-schema canal maxwell nussknacker text
 """
 _SOURCES = """
-    franz-go kafka-go sarama confluent-dotnet filebeat
+    franz-go kafka-go sarama confluent-go confluent-dotnet filebeat
     rpk rpk-meta-only kafbat kafbat-csv kafkactl kaf kaf-each-row kt kcl trubka esque zoe redpanda-console
     redpanda-console-csv kafdrop lenses guardian kafka-snapshot rest-proxy aiven aiven-csv
     aiven-avro lenses-avro kafka-dump-parquet denktmit console-consumer dump-log confluent

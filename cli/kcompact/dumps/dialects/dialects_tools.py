@@ -67,6 +67,16 @@ COMMAND_LINE = (
         header_names_encoding="base64",
     ),
     Dialect(
+        name="confluent-go",
+        tool="confluent-kafka-go, a Message marshalled to JSON",
+        signature=names("TopicPartition.Topic TopicPartition.Partition TopicPartition.Offset")
+        | names("Value Key Timestamp TimestampType Headers"),
+        **fields("topic=TopicPartition.Topic partition=TopicPartition.Partition"),
+        **fields("offset=TopicPartition.Offset timestamp_type=TimestampType Timestamp Key Value Headers"),
+        **BASE64,
+        librdkafka_types=True,
+    ),
+    Dialect(
         name="confluent-dotnet",
         tool="Confluent.Kafka for .NET, a ConsumeResult serialized to JSON",
         signature=names("Topic Partition.Value Offset.Value Message.Timestamp Message.Value"),

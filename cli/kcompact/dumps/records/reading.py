@@ -158,6 +158,8 @@ class FieldRules:
         """Either "create" or "logappend", or None."""
         if raw is MISSING:
             return prefixed_type(timestamp)
+        if self.dialect.librdkafka_types:
+            return prefixed_type([raw, timestamp])
         if self.is_conversion and is_unknown_type(raw):
             self.see_beside([f"{self.dialect.timestamp_type} {shown(raw)}"])
         return timestamp_type(raw)
