@@ -240,3 +240,43 @@ def test_the_time_of_dlt_s_rows_is_found(tmp_path: Path) -> None:
     with open_one(path, fields={"value": "_kafka__data"}) as dump:
         assert dump.files[0].dialect.timestamp == "_kafka__ts__value"
     assert places(path, fields={"value": "_kafka__data"}) == [("t", 0, 5)]
+
+
+def test_the_hint_for_messages_of_spring_names_every_part_and_works(tmp_path: Path) -> None:
+    rows = [
+        {
+            "payload": f"v{partition}",
+            "headers": {
+                "kafka_offset": 7,
+                "kafka_receivedPartitionId": partition,
+                "kafka_receivedMessageKey": "a",
+                "kafka_receivedTopic": "orders",
+                "kafka_receivedTimestamp": 1_700_000_000_000,
+            },
+        }
+        for partition in (0, 1)
+    ]
+    path = write(tmp_path / "spring.jsonl", rows)
+    with pytest.raises(InputError) as refusal, open_one(path):
+        pass
+    option = (refusal.value.hint or "").partition("--fields ")[2].partition(";")[0]
+    fields = dict(pair.split("=") for pair in option.split(","))
+    assert fields["timestamp"] == "headers.kafka_receivedTimestamp"
+    assert places(path, fields=fields) == [("orders", 0, 7), ("orders", 1, 7)]
+
+
+def test_milliseconds_win_over_seconds_beside_them(tmp_path: Path) -> None:
+    row = {"_topic": "t", "_partition": "0", "_offset": "1", "_key": "a", "value": "1"}
+    times = {"_timestamp": "2023-11-14 22:13:20", "_timestamp_ms": "2023-11-14 22:13:20.005"}
+    with open_one(write(tmp_path / "clickhouse.jsonl", [row | times])) as dump:
+        assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_005]
+
+
+def test_a_time_in_an_object_is_named_by_its_member(tmp_path: Path) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 1, "key": "a", "payload": "1"}
+    path = write(tmp_path / "rust.jsonl", [row | {"timestamp": {"CreateTime": 1_700_000_000_001}}])
+    with pytest.raises(InputError, match="is not a timestamp") as refusal, open_one(path) as dump:
+        check_notes(dump, index_all(dump)[1])
+    assert "--fields timestamp=timestamp.CreateTime" in (refusal.value.hint or "")
+    with open_one(path, fields={"timestamp": "timestamp.CreateTime"}) as dump:
+        assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_001]

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
@@ -467,3 +468,21 @@ def test_text_that_programs_write_for_no_headers_is_none(text: str, tmp_path: Pa
     assert records(lines)[0].headers == ()
     parquet.write_table(pa.Table.from_pylist([row]), columns)  # as json.Marshal(nil) ends up in a column
     assert records(columns)[0].headers == ()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        [{"k": "h", "v": "1"}],
+        [{"headerKey": "h", "headerValue": "x"}, {"headerKey": "g", "headerValue": "y"}],
+        {"headers": [{"key": "h", "valueBytes": [49]}], "isReadOnly": True},
+    ],
+)
+def test_headers_whose_name_and_value_have_other_names_are_refused(raw: Any) -> None:
+    with pytest.raises(ValueError, match="other name"):
+        decode_headers(raw, "text")
+
+
+def test_names_of_headers_in_an_object_stay_what_they_are() -> None:
+    assert decode_headers({"key": "1", "v": "2"}, "text") == (("key", b"1"), ("v", b"2"))
+    assert decode_headers([{"a": "1"}, {"value": "2"}], "text") == (("a", b"1"), ("value", b"2"))

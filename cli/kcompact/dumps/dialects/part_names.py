@@ -10,17 +10,21 @@ from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "topic": ("topic", "topic name", "kafka topic", "metadata.topic"),
-    "partition": ("partition", "partition id", "partition ID", "kafka partition", "metadata.partition"),
+    "topic": ("topic", "topic name", "kafka topic", "metadata.topic", "kafka received topic"),
+    "partition": (
+        *("partition", "partition id", "partition ID", "kafka partition", "metadata.partition"),
+        *("kafka received partition id", "kafka received partition"),  # Spring's, beside the next ones
+    ),
     "offset": ("offset", "kafka offset", "partition offset", "metadata.offset"),  # the third is Trino's
     "timestamp": (
-        *("timestamp", "timestamp ms", "ts", "time"),
-        *("kafka timestamp", "kafka timestamp ms", "metadata.timestamp"),
+        *("timestamp ms", "timestamp", "ts", "time"),  # ClickHouse has seconds beside milliseconds
+        *("kafka timestamp ms", "kafka timestamp", "metadata.timestamp"),
         *("create time", "log append time"),  # as Kafka calls its types, and Snowflake's connector the field
         "kafka ts value",  # dlt's
+        "kafka received timestamp",
     ),
     "timestamp_type": ("timestamp type", "ts type"),
-    "key": ("key", "kafka key", "message key", "metadata.key"),
+    "key": ("key", "kafka key", "message key", "metadata.key", "kafka received message key"),
     "value": ("value", "payload", "message", "content", "kafka value"),
     "headers": ("headers", "header", "kafka headers"),
 }

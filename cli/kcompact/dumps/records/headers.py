@@ -1,6 +1,7 @@
 """Record headers in the shapes that tools give them (dump tools never agreed on one)."""
 
 import base64
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -21,6 +22,7 @@ from kcompact.dumps.text.printed_headers import (
 
 Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
+_OTHER_NAMES = re.compile(r"\w*(?:k|key|name) \w*(?:v|val|value)", re.IGNORECASE)
 _JAVA_HEADERS = {"headers", "isReadOnly"}  # the fields of RecordHeaders
 _LEAST_BYTE = -128  # Java's are signed
 _HEADER_MEMBERS = {"value", "value_base64", "encoding"}  # beside the name
@@ -103,6 +105,8 @@ def _from_java(entries: Any) -> Headers:
         raise ValueError("not a list of headers")
     if any(entry.get(name) is not None for entry in entries for name in ("keyBuffer", "valueBuffer")):
         raise ValueError("a header that nobody has read")
+    if any("value" not in entry and len(entry) > 1 for entry in entries):
+        raise ValueError("a header whose value has another name")
     if any(not isinstance(entry.get("value"), str | list | None) for entry in entries):
         raise ValueError("a header whose value is no bytes")
     return tuple((_name_of(entry.get("key")), to_bytes(entry.get("value"))) for entry in entries)
@@ -212,6 +216,11 @@ def is_struct(item: Any) -> bool:
     return isinstance(item, dict) and item.keys() == {"Key", "Value"} and isinstance(item["Key"], str)
 
 
+def has_other_names(item: Any) -> bool:
+    """Whether an object looks like one header whose name and value are called otherwise, such as k and v."""
+    return isinstance(item, dict) and _OTHER_NAMES.fullmatch(" ".join(sorted(item))) is not None
+
+
 def _name_member(item: dict[str, Any]) -> str | None:
     """The member that holds the name of the one header that an object is; None where each member is one."""
     if isinstance(item.get("key"), str) or is_buffer(item.get("key")):
@@ -247,6 +256,8 @@ def _from_object(
         return [(name.decode("utf-8", "surrogateescape"), decoded)]
     if item.keys() & {"key", "Key"} and item.keys() & {"value", "Value"}:
         raise ValueError("a header whose name is no text")
+    if has_other_names(item):
+        raise ValueError("a header whose name and value have other names")
     return [(name, to_bytes(value)) for name, value in item.items()]
 
 
@@ -285,4 +296,5 @@ def headers_hint(raw: Any, dialect: Dialect) -> str | None:
         return _FILEBEAT_HINT
     if dialect.text_timestamps:
         return _TEXTS_HINT
-    return _VALUES_HINT if extras_of(raw) else None
+    is_other = isinstance(raw, list) and any(map(has_other_names, raw))
+    return _VALUES_HINT if is_other or extras_of(raw) else None

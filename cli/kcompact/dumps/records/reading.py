@@ -32,6 +32,16 @@ DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
     " comes back"
 )
+
+
+def _timestamp_hint(raw: Any, place: str | None) -> str:
+    """The remedy for what is no timestamp; the one member of an object, as of a Rust enum, may be it."""
+    name = next(iter(raw)) if isinstance(raw, dict) and len(raw) == 1 else ""
+    if place is not None and re.fullmatch(r"\w+", name):
+        return f"name the member that holds it: --fields timestamp={place}.{name}"
+    return _TIMESTAMP_HINT
+
+
 _TIMESTAMP_HINT = (
     "write milliseconds, or 2024-01-31T10:00:00Z; where no setting asks for the age of records, they can do"
     " without: --fields timestamp="
@@ -147,7 +157,8 @@ class FieldRules:
         try:
             timestamp = timestamp_ms(raw, self.dialect.timestamp_unit)
         except (ValueError, OverflowError) as error:
-            raise UnreadableError(f"{shown(raw)} is not a timestamp", _TIMESTAMP_HINT) from error
+            hint = _timestamp_hint(raw, self.dialect.timestamp)
+            raise UnreadableError(f"{shown(raw)} is not a timestamp", hint) from error
         if abs(timestamp) > LONG_MAX:
             raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
         if has_no_zone(raw):
