@@ -263,6 +263,10 @@ def test_the_hint_for_messages_of_spring_names_every_part_and_works(tmp_path: Pa
     fields = dict(pair.split("=") for pair in option.split(","))
     assert fields["timestamp"] == "headers.kafka_receivedTimestamp"
     assert places(path, fields=fields) == [("orders", 0, 7), ("orders", 1, 7)]
+    del fields["partition"]
+    with pytest.raises(InputError, match="no partition by a name that is known") as refusal:
+        places(path, fields=fields)
+    assert "--fields partition=headers.kafka_receivedPartitionId" in (refusal.value.hint or "")
 
 
 def test_milliseconds_win_over_seconds_beside_them(tmp_path: Path) -> None:

@@ -69,10 +69,17 @@ def refuse_likely_places(
 ) -> None:
     """Raise InputError where the topic, partition or offset would be taken for absent, and may not be.
 
-    ``names`` are fields, those in others as dotted paths; what is in keys, values and headers is their own.
+    ``names`` are fields, those in others as dotted paths; what is in keys, values and headers is their own,
+    but for headers that are called as Kafka's: Spring puts a record's place there.
     """
     own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
-    outside = [name for name in sorted(names) if path_of(name)[:1] not in own]
+    headers = path_of(places["headers"])[:1] if places["headers"] else ()
+    outside = [
+        name
+        for name in sorted(names)
+        if (first := path_of(name)[:1]) not in own
+        or (first == headers and plain_name(path_of(name)[-1]).startswith("kafka"))
+    ]
     for role in PLACES:
         if places[role] is not None or role in options.fields:
             continue
