@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,32 +50,34 @@ def hint_nodes(tree: ast.AST) -> Iterator[ast.AST]:
 REASONS = {"UnreadableError", "bad_block", "bad_row", "bad_row_group", "Reject"}
 
 
-def hints() -> Iterator[tuple[str, str]]:
+@cache
+def hints() -> list[tuple[str, str]]:
     """(file:line, text) of everything in the package that tells a user what to do."""
+    texts = []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in hint_nodes(ast.parse(path.read_text())):
             text = texts_of(node)
             if " " in text:
-                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", text
-
-
-HINTS = list(hints())
+                texts.append((f"{path.relative_to(PACKAGE)}:{node.lineno}", text))
+    return texts
 
 
 def test_hints_are_found_at_all() -> None:
-    assert len(HINTS) > 100
-    assert any("--null-keys drop" in text for _, text in HINTS)
+    assert len(hints()) > 100
+    assert any("--null-keys drop" in text for _, text in hints())
 
 
 def test_no_hint_proposes_to_drop_tombstones() -> None:
     options = ("options/", "report/")  # where the option itself is described
     assert not [
-        place for place, text in HINTS if "--drop-tombstones" in text and not place.startswith(options)
+        place for place, text in hints() if "--drop-tombstones" in text and not place.startswith(options)
     ]
 
 
 def test_what_loses_something_says_so() -> None:
-    assert [(place, text) for place, text in HINTS if LOSING.search(text) and not SAYS_SO.search(text)] == []
+    assert [
+        (place, text) for place, text in hints() if LOSING.search(text) and not SAYS_SO.search(text)
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -93,7 +96,7 @@ def test_hints_that_lost_records_once_would_be_noticed(text: str) -> None:
 
 def test_no_sentence_with_a_hint_s_words_escapes() -> None:
     """A hint that is put together elsewhere than where it is passed is found by the words it begins with."""
-    seen = {place.partition(":")[0] for place, _ in HINTS}
+    seen = {place.partition(":")[0] for place, _ in hints()}
     modules = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")

@@ -161,6 +161,7 @@ def test_of_parquet_only_the_columns_that_are_needed_are_brought(
     assert len(proxy.asked) == 2 * 2 + RECORDS // GROUP_ROWS  # for each split, and each of its row groups
 
 
+@pytest.mark.slow
 def test_of_parquet_only_the_row_groups_of_survivors_are_brought(
     in_row_groups: DumpFile, proxy: Proxy, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def save(later: CleanerState, *, finishes: bool = True) -> None:
             opened.finish()
 
 
+@pytest.mark.slow
 def test_a_state_comes_back_and_nothing_else_is_left(place: S3) -> None:
     save(state(300))
     save(state(400))

@@ -34,7 +34,7 @@ def test_kcat_lines_are_read_with_their_raw_bytes(kcat: Path) -> None:
     assert [record.timestamp_type for record in records] == ["create", "create", "create", "logappend"]
 
 
-@pytest.mark.everyday(92)
+@pytest.mark.everyday(46)
 @pytest.mark.parametrize("split_bytes", range(1, len(KCAT) + 2))
 def test_every_record_is_in_one_split(kcat: Path, split_bytes: int) -> None:
     with open_one(kcat) as dump:

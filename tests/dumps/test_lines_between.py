@@ -47,6 +47,7 @@ def test_a_place_is_no_key_of_columns_either(tmp_path: Path) -> None:
     assert "'% Message on orders[0]@0:'" in refused.message
 
 
+@pytest.mark.everyday(10)
 @pytest.mark.parametrize(
     "line",
     [

@@ -174,7 +174,7 @@ CHANGES_NOTHING = [
 ]
 
 
-@pytest.mark.everyday(6)
+@pytest.mark.everyday(3)
 @pytest.mark.parametrize("settings", CHANGES_NOTHING, ids=str)
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_a_policy_that_changes_nothing_leaves_what_the_plain_run_leaves(

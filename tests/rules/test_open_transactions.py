@@ -41,7 +41,7 @@ def in_transaction(offset: int, producer: int, marker: str | None = None, epoch:
     )
 
 
-@pytest.mark.everyday(12)
+@pytest.mark.everyday(6)
 @pytest.mark.parametrize(("case", "stage"), STAGES, ids=[f"{case.name}-{stage}" for case, stage in STAGES])
 def test_the_batches_of_a_broker_tell_its_last_stable_offset(case: GoldenCase, stage: str) -> None:
     for log, batches in (case.batches(stage) or {}).items():

@@ -135,6 +135,7 @@ def _log_bytes(record: Record) -> int:
     return batch_bytes([record], record.offset, record.timestamp_ms)
 
 
+@pytest.mark.slow
 def test_unsegmented_dumps_are_cleaned_as_the_oracle_says() -> None:
     dumps = {seed: Unsegmented(seed) for seed in SEEDS}
     result = cleaned(

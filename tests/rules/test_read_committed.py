@@ -120,7 +120,7 @@ def told_of(
     return {row["offset"] for row in rows if row["is_aborted"]}, contexts[7].last_stable_offset
 
 
-@pytest.mark.everyday(20)
+@pytest.mark.everyday(8)
 @pytest.mark.parametrize("seed", range(150))
 def test_a_pair_tells_no_more_of_a_model_than_its_batches(seed: int) -> None:
     log = aborting_log(seed).log if seed % 2 else random_log(seed, transactions=True).log

@@ -25,7 +25,7 @@ def in_blocks(rng: random.Random, batches: list[ListedBatch]) -> PackedBatches:
     return PackedBatches.of(parts)
 
 
-@pytest.mark.everyday(40)
+@pytest.mark.everyday(20)
 @pytest.mark.parametrize("seed", range(200))
 def test_the_first_record_in_no_batch_is_named(seed: int) -> None:
     rng = random.Random(seed)

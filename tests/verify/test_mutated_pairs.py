@@ -57,7 +57,7 @@ def ends_before_what_replaces_it(case: CleanedTopic, after: list[Record]) -> boo
     return all(any(later.key == r.key and r.offset < later.offset < end for later in log) for r in gone)
 
 
-@pytest.mark.everyday(2)
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - NOT_HERE))
 def test_every_mutation_is_found(kind: str) -> None:
     count, number = 0, 0

@@ -76,6 +76,7 @@ def csv_file(path: Path, data: bytes, quoting: str = "rfc4180") -> DumpFile:
     return DumpFile(0, str(path), str(path), len(data), "csv_lines", BY_NAME["csv"], shape, topic="t")
 
 
+@pytest.mark.everyday(40)
 @pytest.mark.parametrize("quoting", ["rfc4180", "backslash", "none"])
 @pytest.mark.parametrize("number", range(len(CSV_HOSTILE)))
 def test_hostile_row_among_regular_ones_reads_alike(tmp_path: Path, number: int, quoting: str) -> None:
@@ -152,6 +153,7 @@ def test_rows_that_span_windows_read_alike(
     assert_same(csv_file(tmp_path / "cut.csv", dump[:-3]))
 
 
+@pytest.mark.everyday(60)
 @pytest.mark.parametrize(
     "dialect", ["redpanda-console-csv", "kafbat-csv", "spark-csv", "denktmit", "csv", "text"]
 )

@@ -129,6 +129,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.everyday(40)
 @pytest.mark.parametrize("dialect", [KCAT, PLAIN], ids=["kcat", "plain"])
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_line_among_regular_ones_reads_alike(tmp_path: Path, number: int, dialect: Dialect) -> None:
@@ -188,6 +189,7 @@ def test_files_read_together_read_as_one_by_one(
     assert_same_together(dump_files(tmp_path, texts, KCAT), LOOP_EXTRA)
 
 
+@pytest.mark.everyday(20)
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_line_in_one_of_several_files_reads_alike(tmp_path: Path, number: int) -> None:
     regular = [kcat_line(offset, payload='"a \\" b"') for offset in range(8, 14)]
