@@ -506,7 +506,7 @@ def test_a_full_dump_called_as_the_last_output_is_taken_under_another_name(
     taken = kcompact("compact", renamed, *command)
 
     assert (refused.exit_code, taken.exit_code) == (2, 0)
-    assert f"if {dump} is a new export, call it otherwise" in refused.stderr
+    assert f"if {dump} is a new export, give it under another name" in refused.stderr
     assert out.read_text() == "".join(lines[17:])
 
 

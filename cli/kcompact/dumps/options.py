@@ -84,6 +84,11 @@ class ReadOptions:
         return {role: name or None if role in DISPENSABLE else name for role, name in self.fields.items()}
 
     @property
+    def says_what_lines_are(self) -> bool:
+        """Whether lines of text are taken for what the user says, whatever they look like."""
+        return bool(self.dialect or self.delimiter)
+
+    @property
     def key_options(self) -> str:
         """The options that say what a record's key is, as a command line has them."""
         values = {

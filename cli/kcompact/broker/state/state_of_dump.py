@@ -112,7 +112,7 @@ class StateOfDump:
                 f"{self.changed} is not as the run that wrote the state left it; a run that died between"
                 " writing the dump and the state would explain it, or a new export under that name"
             )
-            other_name = f" if {self.changed} is a new export, call it otherwise;"
+            other_name = f" if {self.changed} is a new export, give it under another name;"
         return InputError(
             f"{self.place}: this state belongs to {file.name} of {file.size_bytes} bytes"
             f" (SHA-256 {file.sha256[:12]}...): {why}",

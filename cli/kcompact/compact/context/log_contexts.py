@@ -18,7 +18,7 @@ from kcompact.broker.state.known_records import KnownRecord, disagreement, expla
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.open_transactions import with_open_transactions
-from kcompact.compact.context.read_committed import markers_missing, with_read_committed
+from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.context.told_batches import refuse_holes
 from kcompact.compact.read_dump import ReadDump
@@ -50,7 +50,7 @@ def log_contexts(
     notes += more_notes
     if beside.committed is not None:
         committed = index_records(send, beside.committed, folder)
-        notes += markers_missing(contexts, index.summaries, committed.summaries)
+        notes += notes_on_missing_markers(contexts, index.summaries, committed.summaries)
         contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
         notes += more_notes
     return contexts, notes

@@ -110,7 +110,7 @@ class _LogPair:
         return NO_RUNS if self.log.batches is None else offsets_of(self.log.batches)
 
 
-def markers_missing(
+def notes_on_missing_markers(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
 ) -> list[str]:
     """Notes on records that only a marker behind both dumps can have aborted. Raises InputError.

@@ -23,7 +23,7 @@ _PLACE = ("topic", "partition", "offset")
 
 def refuse_prefixed_lines(path: str, lines: list[bytes], options: ReadOptions) -> None:
     """Raise InputError where all lines begin as docker compose, grep or cat -n make them begin."""
-    if _is_told(options) or len(lines) <= 1:
+    if options.says_what_lines_are or len(lines) <= 1:
         return
     for pattern, tool, remedy in _PREFIXES:
         matches = [match for match in map(pattern.match, lines) if match is not None]
@@ -49,7 +49,7 @@ def refuse_prefixed_records(path: str, lines: list[bytes], options: ReadOptions)
     Taken for a key, it would be the same for all, or another for each. Values may look like that, too.
     """
     records = [line for line in lines if _is_record(line)]
-    if _is_told(options) or 2 * len(records) <= len(lines):
+    if options.says_what_lines_are or 2 * len(records) <= len(lines):
         return
     before = records[0].partition(b"{")[0].decode("utf-8", "replace")
     as_keys = columns_to_type(records)
@@ -59,11 +59,6 @@ def refuse_prefixed_records(path: str, lines: list[bytes], options: ReadOptions)
         hint="take that away if it is of grep -H, cat -n, docker compose or a log:"
         f" sed 's/^[^{{]*{{/{{/' FILE > NEW; if it is a key, and the JSON its value: {as_keys}",
     )
-
-
-def _is_told(options: ReadOptions) -> bool:
-    """Whether the user says what the lines are."""
-    return bool(options.dialect or options.delimiter)
 
 
 def _is_record(line: bytes) -> bool:

@@ -1,6 +1,7 @@
 """From fields, however they were parsed, to a Record: what JSON, CSV and text have in common."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -38,7 +39,7 @@ def _timestamp_hint(raw: Any, place: str | None) -> str:
     """The remedy for what is no timestamp; the one member of an object, as of a Rust enum, may be it."""
     name = next(iter(raw)) if isinstance(raw, dict) and len(raw) == 1 else ""
     if place is not None and re.fullmatch(r"\w+", name):
-        return f"name the member that holds it: --fields timestamp={place}.{name}"
+        return f"name the member that holds it: --fields {shlex.quote(f'timestamp={place}.{name}')}"
     return _TIMESTAMP_HINT
 
 

@@ -43,10 +43,11 @@ def pass_over(line: bytes, position: int, notes: SplitNotes) -> None:
     Raises UnreadableError for one that tells where a record is from.
     """
     refuse_telling(line, position)
-    notes.count(NOISE_LINES if is_of_kcat(line) else UNKNOWN_LINES)
-    if not is_of_kcat(line):
-        examples = notes.examples.setdefault(UNKNOWN_LINES, [])
-        examples += [_shown(line)] * (not examples)
+    if is_of_kcat(line):
+        notes.count(NOISE_LINES)
+        return
+    notes.count(UNKNOWN_LINES)
+    notes.examples.setdefault(UNKNOWN_LINES, [_shown(line)])
 
 
 def refuse_telling(line: bytes, position: int) -> None:

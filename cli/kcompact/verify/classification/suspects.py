@@ -67,11 +67,15 @@ class Suspects:
         first_dirty = self.classified.of_log(lambda log: log.evidence.first_dirty_at_most)
         at = self.rows.mapped_superseding_offset(first_dirty)
         by_rounds = (first_dirty <= at) & (at <= self.mapped_up_to)
-        gone_for_later = is_gone_for_later(self.classified, outliving(self.classified)[0])
+        gone_for_later = is_gone_for_later(self.classified, self._outliving[0])
         last_gone = self.rows.last_of_key(gone_for_later)
         by_key = (last_gone != NOWHERE) & (self.rows.offset < self.rows.offset[last_gone])
         at = np.where(by_rounds, at, np.where(by_key, self.classified.superseded_at_offset[last_gone], NEVER))
         return np.where(self.rows.is_data, at, NEVER)
+
+    @cached_property
+    def _outliving(self) -> tuple[Flags, Flags]:
+        return outliving(self.classified)
 
     @property
     def is_replaced_for_certain(self) -> Flags:
@@ -91,7 +95,7 @@ class Suspects:
     @cached_property
     def is_out_of_turn_for_certain(self) -> Flags:
         """A tombstone went by itself, and one that was due no later stayed in what rounds went through."""
-        outlives, outlives_if_reached = outliving(self.classified)
+        outlives, outlives_if_reached = self._outliving
         is_reached = self.classified.first_kept_tombstone <= self.mapped_up_to
         stays = outlives | (outlives_if_reached & is_reached)
         return self.classified.is_expired_alone & is_cleaned(self.classified) & stays

@@ -12,7 +12,7 @@ from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
 from kcompact.compact.context.open_transactions import with_open_transactions
-from kcompact.compact.context.read_committed import markers_missing, with_read_committed
+from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
 from kcompact.compact.context.told_batches import refuse_holes, with_records_behind
 from kcompact.compact.offset_maps.sections import bounds_of_logs
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
@@ -106,7 +106,7 @@ def with_transactions(
         contexts, more_notes = with_records_behind(contexts, before.summaries)
         return contexts, notes + more_notes
     summaries = list(before.summaries), list(committed.summaries)
-    notes += markers_missing(contexts, *summaries)
+    notes += notes_on_missing_markers(contexts, *summaries)
     full_contexts, _ = with_read_committed(contexts, *summaries)
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, notes
