@@ -52,7 +52,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = dialect or _guessed(path, layout, sample, field_names, options)
     if dialect.refused is not None:
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
-    if options.dialect is None and not options.fields:
+    if options.dialect is None and not options.fields and any(nested for _, nested in forms):
         refuse_avro_json(path, dialect, sample)
     is_open = not dialect.sure and options.dialect is None
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)

@@ -1,11 +1,12 @@
 """Parts of a record that lie under other names than the tool's, or appear behind the first records."""
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from itertools import chain
 
 from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import NAMES, fields_by_role, in_rows, plain_name, refuse_choices
-from kcompact.dumps.dialects.paths import fields_read, path_of
+from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
 
 Changes = dict[str, str | None]
@@ -50,7 +51,8 @@ def places_by_name(
     return places
 
 
-def late_names(layout: str, dialect: Dialect, field_names: Collection[str]) -> tuple[tuple[str, str], ...]:
+@lru_cache(NAMES_REMEMBERED)
+def late_names(layout: str, dialect: Dialect, field_names: frozenset[str]) -> tuple[tuple[str, str], ...]:
     """Pairs (role, name) of members that end the run where a record has them, as the first records had not.
 
     Writers leave out members of zero: a dump that begins with partition 0 may begin without the partition.

@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
-from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
@@ -31,6 +32,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Names seen, in words: writers join these by ``_``, ``-`` or capital letters."""
 
 
+@lru_cache(NAMES_REMEMBERED)
 def plain_name(name: str) -> str:
     """A field's name as ALIASES spell it."""
     return re.sub(r"[-_ #]", "", name).lower()

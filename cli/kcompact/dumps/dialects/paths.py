@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 
 Path = tuple[str, ...]
+NAMES_REMEMBERED = 1 << 12  # a dump may be ten thousand small files with the same names
 _BETWEEN = re.compile(r"(?<!\\)\.")
 
 
+@lru_cache(NAMES_REMEMBERED)
 def path_of(dotted: str) -> Path:
     """The names on a path; "" is the whole record."""
     return tuple(map(unescaped, _BETWEEN.split(dotted))) if dotted else ()
@@ -31,13 +34,14 @@ Places = dict[str, "Places | None"]
 """Members that are read, by name: None for one that is read as a whole, else those within it."""
 
 
-def fields_read(dialect: Dialect) -> list[str]:
+@lru_cache(NAMES_REMEMBERED)
+def fields_read(dialect: Dialect) -> tuple[str, ...]:
     """The dotted paths of all fields that make up a record; "" for the record as a whole."""
     companions = [f"{role}_{name}" for role in ("key", "value") for name in _COMPANIONS]
     # The record's own key may give way to a field of the value.
     is_replaced = bool(dialect.key_fields) and dialect.cdc is None
     roles = [role for role in (*ROLES, *companions) if role != "key" or not is_replaced]
-    return [place for role in roles if (place := getattr(dialect, role)) is not None]
+    return tuple(place for role in roles if (place := getattr(dialect, role)) is not None)
 
 
 def places_of(paths: Iterable[tuple[str, ...]]) -> Places | None:
