@@ -14,17 +14,17 @@ from kcompact.dumps.files.stored import _pattern
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
 from kcompact.errors import InputError, KcompactError, OutputError
 from kcompact.storage import endpoints
+from kcompact.storage.file_systems import located
 from kcompact.storage.object_reading import fetch
 from kcompact.storage.object_stores import (
     StoredObject,
     address_hint,
-    explained,
     is_address,
     list_objects,
-    located,
     refuse_other_address,
     write,
 )
+from kcompact.storage.store_errors import explained
 
 CONTENT = b"0123456789" * 100
 SECRET = "AKIASECRETSECRET"  # noqa: S105  of no use anywhere

@@ -84,14 +84,14 @@ def s3_server(log: Path) -> Iterator[S3]:
         subprocess.Popen(command, stdout=out, stderr=out, env=dict(os.environ)) as server,
     ):
         try:
-            _wait(server, port)
+            await_port(server, port)
             yield S3(f"http://127.0.0.1:{port}")
         finally:
             server.terminate()
             server.wait()
 
 
-def _wait(server: "subprocess.Popen[bytes]", port: int) -> None:
+def await_port(server: "subprocess.Popen[bytes]", port: int) -> None:
     deadline = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < deadline and server.poll() is None:
         try:
@@ -100,4 +100,4 @@ def _wait(server: "subprocess.Popen[bytes]", port: int) -> None:
             time.sleep(0.05)
         else:
             return
-    raise RuntimeError("the S3 server of the tests did not start")
+    raise RuntimeError("a store of the tests did not start")

@@ -4,6 +4,7 @@
 finds credentials and endpoint as ``object_stores.py`` does, and its errors are said in the same words.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kcompact.errors import InputError, KcompactError, OutputError
-from kcompact.storage.endpoints import s3_endpoint, s3_region
-from kcompact.storage.object_stores import explained
+from kcompact.storage.endpoints import AzureAccount, place_of_store, s3_region
+from kcompact.storage.store_errors import explained
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -127,25 +128,36 @@ def _explained(address: str, kind: type[KcompactError]) -> Iterator[None]:
 
 
 def _store(scheme: str, authority: str) -> "ObjectStore":
-    from obstore.store import from_url
+    from obstore.store import AzureStore, GCSStore, S3Store
 
-    retry: Any = {"retry_timeout": timedelta(seconds=_SECONDS)}
-    if scheme != "s3":
-        return from_url(f"{scheme}://{authority}", retry_config=retry)
+    place = place_of_store(scheme, authority)
+    endpoint = place if isinstance(place, str) else place.endpoint
+    shared: Any = {
+        "client_options": {"allow_http": endpoint.startswith("http:")},
+        "retry_config": {"retry_timeout": timedelta(seconds=_SECONDS)},
+    }
+    settings: dict[str, Any] = {"endpoint": endpoint}
+    if isinstance(place, AzureAccount):
+        settings |= {"account_name": place.name, "account_key": place.key, "sas_key": place.sas_token}
+        return AzureStore(authority.partition("@")[0], **_set(settings), **shared)
+    if scheme == "gs":
+        emulator = {"gcs_base_url": endpoint, "disable_oauth": True, "client_email": "", "private_key": ""}
+        key = json.dumps(emulator | {"private_key_id": ""}) if endpoint else ""
+        return GCSStore(authority, **_set({"service_account_key": key}), **shared)
+    settings["region"] = s3_region(authority, endpoint)
+    return S3Store(authority, credential_provider=_s3_credentials(), **_set(settings), **shared)
+
+
+def _set(settings: dict[str, Any]) -> Any:
+    """Those of the settings that are known; the client looks for the others where its own tools do."""
+    return {name: value for name, value in settings.items() if value}
+
+
+def _s3_credentials() -> Any:
     from botocore.exceptions import BotoCoreError
     from obstore.auth.boto3 import Boto3CredentialProvider
 
-    endpoint = s3_endpoint()
-    settings = {"endpoint": endpoint, "region": s3_region(authority, endpoint)}
-    options: Any = {name: value for name, value in settings.items() if value}
     try:
-        provider = Boto3CredentialProvider()
+        return Boto3CredentialProvider()
     except (ValueError, BotoCoreError) as error:  # there are none, or no such profile
         raise PermissionError from error
-    return from_url(
-        f"s3://{authority}",
-        credential_provider=provider,
-        client_options={"allow_http": endpoint.startswith("http:")},
-        retry_config=retry,
-        **options,
-    )

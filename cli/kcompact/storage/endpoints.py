@@ -1,29 +1,95 @@
-"""Where S3 is, if not at Amazon, and in which region."""
+"""Where stores are if not where addresses say, and the keys to them, by the variables of their own tools.
+
+pyarrow finds roles, profiles and credential files by itself. It does not look at Amazon's variable of an
+endpoint, at those of Azure's command line, and at that of Google's emulator.
+"""
 
 import os
 import socket
 import time
-from urllib.parse import SplitResult
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from kcompact.errors import InputError
 
 _SECONDS = 5  # for which a server may be starting, or be out of reach
+_AZURE_SUFFIX = "dfs.core.windows.net"
+_CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
+_KEYS = ("AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY")
+_ACCOUNTS = ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME")
+
+
+def place_of_store(scheme: str, authority: str) -> "str | AzureAccount":
+    """The account of an address of Azure; else where the store is, empty if it is where its owner has it.
+
+    Raises InputError.
+    """
+    if scheme == "abfss":
+        return azure_account(authority)
+    return {"s3": s3_endpoint, "gs": gs_endpoint}.get(scheme, str)()
 
 
 def s3_endpoint() -> str:
     """Where S3 is, if not at Amazon: the variables of Amazon's own tools, which pyarrow does not look at."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    return _variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 
 
 def s3_region(bucket: str, endpoint: str) -> str | None:
     """The region to ask; None: that of a server of one's own, which has none. Raises OSError."""
     from pyarrow.fs import resolve_s3_region
 
-    named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    named = _variable("AWS_REGION", "AWS_DEFAULT_REGION")
     return named or (None if endpoint else resolve_s3_region(bucket))
 
 
-def await_server(endpoint: SplitResult) -> None:
+def gs_endpoint() -> str:
+    """Where an emulator of Google's store is; empty: there is none. It asks nobody who they are."""
+    endpoint = _variable("STORAGE_EMULATOR_HOST")
+    return endpoint if "://" in endpoint or not endpoint else f"http://{endpoint}"
+
+
+@dataclass(frozen=True)
+class AzureAccount:
+    """A storage account: where its blobs are, its key or token; else Azure's default chain counts."""
+
+    name: str
+    endpoint: str
+    key: str = ""
+    sas_token: str = ""
+
+
+def azure_account(authority: str) -> AzureAccount:
+    """The account of an address ``container@account.dfs.core.windows.net``, or the one that variables name.
+
+    A key or token of another account is not sent. Raises InputError where nothing names an account.
+    """
+    stated = dict(part.partition("=")[::2] for part in _variable(_CONNECTION).split(";") if part)
+    stated_name = stated.get("AccountName") or _variable(*_ACCOUNTS)
+    host = authority.partition("@")[2]
+    name, _, suffix = host.partition(".")
+    if not (name := name or stated_name):
+        raise InputError(
+            f"abfss://{authority}/: names no account, and AZURE_STORAGE_ACCOUNT is not set",
+            hint="write abfss://container@account.dfs.core.windows.net/prefix/",
+        )
+    endpoint = f"https://{name}.{(suffix or _AZURE_SUFFIX).replace('dfs', 'blob', 1)}"
+    if stated_name not in ("", name):
+        return AzureAccount(name, endpoint)
+    key = stated.get("AccountKey") or _variable(*_KEYS)
+    token = stated.get("SharedAccessSignature") or _variable("AZURE_STORAGE_SAS_TOKEN")
+    endpoint = stated.get("BlobEndpoint", endpoint).rstrip("/")
+    return AzureAccount(name, endpoint, key, "" if key else token.removeprefix("?"))
+
+
+def _variable(*names: str) -> str:
+    """The first of these variables that is set; empty if none is."""
+    return next((value for name in names if (value := os.environ.get(name))), "")
+
+
+def await_server(endpoint: str) -> None:
     """Raise OSError where no server listens at an endpoint: its client would ask it for a minute."""
-    place = endpoint.hostname or "", endpoint.port or {"http": 80}.get(endpoint.scheme, 443)
+    parts = urlsplit(endpoint)
+    place = parts.hostname or "", parts.port or {"http": 80}.get(parts.scheme, 443)
     deadline = time.monotonic() + _SECONDS
     while True:
         try:

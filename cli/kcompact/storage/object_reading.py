@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcompact.errors import InputError, OutputError
-from kcompact.storage.object_stores import explained, located
+from kcompact.storage.file_systems import located
+from kcompact.storage.store_errors import explained
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from kcompact.dumps.files.marks import UNFINISHED, WORK, is_of_runs
 from kcompact.errors import OutputError
-from kcompact.storage.object_stores import is_address, refuse_odd_parts
+from kcompact.storage.file_systems import refuse_odd_parts
+from kcompact.storage.object_stores import is_address
 
 
 @dataclass(frozen=True)

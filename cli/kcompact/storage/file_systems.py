@@ -1,0 +1,113 @@
+"""The file system of pyarrow that an address lies on, with what opens it.
+
+Credentials and endpoints are looked up where the call runs, as the store's own tools do (environment,
+profile, instance role), and are never part of an address, a setting of Spark, or an error. pyarrow is
+imported late: most runs need no store.
+"""
+
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from kcompact.errors import InputError, KcompactError
+from kcompact.storage.endpoints import AzureAccount, await_server, place_of_store, s3_region
+from kcompact.storage.store_errors import LOOKED_UP, explained
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+_ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
+_GS_SECONDS = 30  # else a quarter of an hour, in which no signal is heard
+
+
+def located(address: str) -> tuple["FileSystem", str]:
+    """The file system of an address, and the path in it. Raises InputError."""
+    parts = urlsplit(address)
+    if not parts.netloc:
+        raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
+    refuse_odd_parts(address)
+    if "@" in parts.netloc and parts.scheme not in {"abfss", "hdfs"}:
+        raise InputError(
+            f"{address}: an address holds no credentials",
+            hint=f"write it without them; they are looked up {LOOKED_UP}",
+        )
+    with explained(address):
+        system = _system(parts.scheme, parts.netloc, place_of_store(parts.scheme, parts.netloc))
+    key = address.partition("://")[2].partition("/")[2]
+    if parts.scheme == "hdfs":
+        return system, f"/{key}"
+    bucket = parts.netloc.partition("@")[0] if parts.scheme == "abfss" else parts.netloc
+    return system, f"{bucket}/{key}".rstrip("/")
+
+
+def refuse_odd_parts(address: str, kind: type[KcompactError] = InputError) -> None:
+    """Refuse an address with ``.`` or ``..`` as a part: clients take such parts away, and go elsewhere."""
+    key = address.partition("://")[2].partition("/")[2]
+    if {".", ".."} & {*key.split("/")}:
+        raise kind(
+            f"{address}: a name with . or .. as a part, which kcompact cannot ask a store for",
+            hint="write it without; objects that are called so: copy them to another name",
+        )
+
+
+@lru_cache(8)
+def _system(scheme: str, authority: str, place: str | AzureAccount) -> "FileSystem":
+    from pyarrow.fs import FileSystem, FileType
+
+    if isinstance(place, AzureAccount):
+        return _azure(place)
+    if scheme == "s3":
+        return _s3(authority, place)
+    if scheme == "gs":
+        return _gs(place)
+    system, _ = FileSystem.from_uri(f"{scheme}://{authority}/")
+    if system.get_file_info("/").type == FileType.NotFound:  # which it says if nobody answers, too
+        raise OSError("refused")
+    return system
+
+
+def _s3(bucket: str, endpoint: str) -> "FileSystem":
+    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
+
+    options: dict[str, Any] = {
+        "retry_strategy": AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+        "allow_delayed_open": True,  # small objects take one request
+        "region": s3_region(bucket, endpoint),
+    }
+    return S3FileSystem(**options, **_elsewhere(endpoint))
+
+
+def _gs(endpoint: str) -> "FileSystem":
+    from pyarrow.fs import GcsFileSystem
+
+    patience = timedelta(seconds=_GS_SECONDS)
+    return GcsFileSystem(anonymous=bool(endpoint), retry_time_limit=patience, **_elsewhere(endpoint))
+
+
+def _elsewhere(endpoint: str) -> dict[str, Any]:
+    """Options that tell a client of pyarrow where its store is; none where the endpoint is empty."""
+    if not endpoint:
+        return {}
+    await_server(endpoint)
+    parts = urlsplit(endpoint)
+    return {"scheme": parts.scheme, "endpoint_override": parts.netloc + parts.path.rstrip("/")}
+
+
+def _azure(account: AzureAccount) -> "FileSystem":
+    from pyarrow.fs import AzureFileSystem
+
+    parts = urlsplit(account.endpoint)
+    # pyarrow puts the account before an authority that begins with a dot, and else behind it, as a path.
+    authority = parts.netloc.removeprefix(account.name)
+    if not authority.startswith("."):
+        await_server(account.endpoint)
+    return AzureFileSystem(
+        account.name,
+        account_key=account.key or None,
+        sas_token=account.sas_token or None,
+        blob_storage_authority=authority,
+        dfs_storage_authority=authority.replace("blob", "dfs", 1),
+        blob_storage_scheme=parts.scheme,
+        dfs_storage_scheme=parts.scheme,
+    )

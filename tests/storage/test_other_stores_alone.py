@@ -1,0 +1,150 @@
+"""Where stores other than S3 are and what opens them; and answers of theirs that are not what they seem."""
+
+import errno
+from typing import Any
+
+import pytest
+from pyarrow.fs import FileInfo, FileSelector, FileSystemHandler, FileType, PyFileSystem
+
+from kcompact.errors import InputError, OutputError
+from kcompact.storage import object_stores
+from kcompact.storage.endpoints import AzureAccount, azure_account, gs_endpoint
+from kcompact.storage.object_stores import delete, list_objects
+
+ADDRESS = "archive@acme.dfs.core.windows.net"
+BLOBS = "https://acme.blob.core.windows.net"
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "CONNECTION_STRING",
+        "ACCOUNT",
+        "ACCOUNT_NAME",
+        "KEY",
+        "ACCOUNT_KEY",
+        "ACCESS_KEY",
+        "SAS_TOKEN",
+    ):
+        monkeypatch.delenv(f"AZURE_STORAGE_{name}", raising=False)
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("variables", "authority", "account"),
+    [
+        ({}, ADDRESS, AzureAccount("acme", BLOBS)),
+        ({"KEY": "k"}, ADDRESS, AzureAccount("acme", BLOBS, "k")),
+        ({"ACCOUNT_KEY": "k", "SAS_TOKEN": "?sv=1"}, ADDRESS, AzureAccount("acme", BLOBS, "k")),
+        ({"SAS_TOKEN": "?sv=1&sig=a%3D"}, ADDRESS, AzureAccount("acme", BLOBS, "", "sv=1&sig=a%3D")),
+        ({"ACCOUNT": "other", "KEY": "k"}, ADDRESS, AzureAccount("acme", BLOBS)),
+        ({"ACCOUNT": "acme", "KEY": "k"}, "archive", AzureAccount("acme", BLOBS, "k")),
+        (
+            {"CONNECTION_STRING": "AccountName=acme;AccountKey=a/b==;EndpointSuffix=core.windows.net"},
+            ADDRESS,
+            AzureAccount("acme", BLOBS, "a/b=="),
+        ),
+        (
+            {
+                "CONNECTION_STRING": "AccountName=acme;AccountKey=k==;BlobEndpoint=http://127.0.0.1:10000/acme/"
+            },
+            "archive",
+            AzureAccount("acme", "http://127.0.0.1:10000/acme", "k=="),
+        ),
+        ({"CONNECTION_STRING": "AccountName=other;AccountKey=k=="}, ADDRESS, AzureAccount("acme", BLOBS)),
+        (
+            {},
+            "archive@acme.dfs.core.chinacloudapi.cn",
+            AzureAccount("acme", "https://acme.blob.core.chinacloudapi.cn"),
+        ),
+    ],
+)
+def test_an_account_of_azure_is_told_by_the_address_and_opened_by_its_own_key(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], authority: str, account: AzureAccount
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"AZURE_STORAGE_{name}", value)
+    assert azure_account(authority) == account
+
+
+def test_an_address_of_azure_without_an_account_is_refused() -> None:
+    with pytest.raises(InputError, match="names no account") as error:
+        list_objects("abfss://archive/orders/")
+    assert error.value.hint == "write abfss://container@account.dfs.core.windows.net/prefix/"
+
+
+def test_the_variable_of_googles_emulator_needs_no_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gs_endpoint() == ""
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "localhost:4443")
+    assert gs_endpoint() == "http://localhost:4443"
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "https://here")
+    assert gs_endpoint() == "https://here"
+
+
+class Answers(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types
+    """A store with one object, ``bucket/in/a.jsonl``, that says of folders that there are none."""
+
+    def __init__(self, **errors: OSError) -> None:
+        self.errors = errors
+
+    def get_type_name(self) -> str:
+        return "answers"
+
+    def normalize_path(self, path: str) -> str:
+        return path
+
+    def get_file_info(self, paths: list[str]) -> list[FileInfo]:
+        types = {"bucket": FileType.Directory, "bucket/in/a.jsonl": FileType.File}
+        return [FileInfo(path, types.get(path, FileType.NotFound), size=3) for path in paths]
+
+    def get_file_info_selector(self, selector: FileSelector) -> list[FileInfo]:
+        return self.get_file_info(["bucket/in/a.jsonl"] if selector.base_dir == "bucket/in" else [])
+
+    def delete_file(self, _: str) -> None:
+        if error := self.errors.get("delete_file"):
+            raise error
+
+    def _unused(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError
+
+    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = move = copy_file = _unused
+    open_input_stream = open_input_file = open_output_stream = open_append_stream = _unused
+
+
+def _answering(monkeypatch: pytest.MonkeyPatch, **errors: OSError) -> None:
+    system = PyFileSystem(Answers(**errors))
+    monkeypatch.setattr(
+        object_stores, "located", lambda address: (system, address.partition("://")[2].rstrip("/"))
+    )
+
+
+def test_a_folder_that_the_store_does_not_see_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyarrow says "not found" of a folder of Azure if the name of another begins alike: in, in.compacted."""
+    _answering(monkeypatch)
+    assert [entry.address for entry in list_objects("gs://bucket/in/")] == ["gs://bucket/in/a.jsonl"]
+    assert list_objects("gs://bucket/out/") == []
+    with pytest.raises(InputError, match="there is no such bucket"):
+        list_objects("gs://bouquet/in/")
+
+
+def test_addresses_below_a_container_of_azure_keep_their_account() -> None:
+    assert object_stores._address_of(f"abfss://{ADDRESS}/in/", "archive/in/a") == f"abfss://{ADDRESS}/in/a"
+    assert object_stores._address_of("hdfs://host:8020/in/", "/in/a") == "hdfs://host:8020/in/a"
+    assert object_stores._address_of("s3://bucket/in/", "bucket/in/a?b#c") == "s3://bucket/in/a?b#c"
+
+
+def test_to_delete_what_is_gone_is_no_error_whatever_the_store_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    _answering(monkeypatch, delete_file=OSError(errno.EIO, "HDFS delete failed"))
+    delete("gs://bucket/in/gone.jsonl")
+    with pytest.raises(OutputError, match="the store cannot do what it is asked"):
+        delete("gs://bucket/in/a.jsonl")
+
+
+def test_hadoops_library_is_named_where_it_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    nowhere = str(tmp_path_factory.mktemp("nowhere"))
+    for name in ("ARROW_LIBHDFS_DIR", "HADOOP_HOME", "JAVA_HOME"):
+        monkeypatch.setenv(name, nowhere)
+    with pytest.raises(InputError, match="Java or Hadoop's own client library is not found"):
+        list_objects("hdfs://localhost:8020/orders/")

@@ -1,0 +1,106 @@
+"""Stores other than S3 on loopback, in processes of their own: emulators of Google's and of Azure's."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyarrow.fs import AzureFileSystem, FileSelector, FileSystem, FileType, GcsFileSystem
+
+from s3_server import await_port
+
+AZURITE = shutil.which("azurite-blob")
+ACCOUNT = "devstoreaccount1"  # Azurite's own, as its key, which its manual states
+AZURITE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+
+@dataclass(frozen=True)
+class OtherStore:
+    """A server that runs, the address of a bucket in it, and what a process needs in its environment."""
+
+    root: str
+    environment: dict[str, str]
+    system: FileSystem
+
+    def put(self, name: str, content: bytes) -> None:
+        with self.system.open_output_stream(f"bucket/{name}", compression=None) as out:
+            out.write(content)
+
+    def objects(self, prefix: str) -> dict[str, bytes]:
+        """All objects below a prefix, by what follows it."""
+        infos = self.system.get_file_info(FileSelector(f"bucket/{prefix}", recursive=True))
+        return {
+            info.path.removeprefix(f"bucket/{prefix}"): self._content(info.path)
+            for info in sorted(infos, key=lambda info: info.path)
+            if info.type == FileType.File
+        }
+
+    def _content(self, path: str) -> bytes:
+        with self.system.open_input_stream(path, compression=None) as source:
+            return source.read()
+
+
+@contextmanager
+def gs_server(folder: Path) -> Iterator[OtherStore]:
+    """An emulator of Google's store, from PyPI; it is stopped by its process id."""
+    port = _free_port()
+    module = "from gcp_storage_emulator.__main__ import main; main()"
+    arguments = (
+        "start",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--in-memory",
+        "--default-bucket",
+        "bucket",
+    )
+    with _running([sys.executable, "-c", module, *arguments], folder, port):
+        system = GcsFileSystem(anonymous=True, scheme="http", endpoint_override=f"127.0.0.1:{port}")
+        yield OtherStore("gs://bucket/", {"STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}"}, system)
+
+
+@contextmanager
+def azure_server(folder: Path) -> Iterator[OtherStore]:
+    """Azurite, Microsoft's emulator of Azure's store, from npm; it is stopped by its process id."""
+    port = _free_port()
+    command = [str(AZURITE), "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck"]
+    with _running([*command, "--disableTelemetry"], folder, port):
+        place = f"127.0.0.1:{port}"
+        system = AzureFileSystem(
+            ACCOUNT,
+            account_key=AZURITE_KEY,
+            blob_storage_authority=place,
+            dfs_storage_authority=place,
+            blob_storage_scheme="http",
+            dfs_storage_scheme="http",
+        )
+        system.create_dir("bucket")
+        stated = f"AccountName={ACCOUNT};AccountKey={AZURITE_KEY};BlobEndpoint=http://{place}/{ACCOUNT};"
+        environment = {"AZURE_STORAGE_CONNECTION_STRING": stated}
+        yield OtherStore(f"abfss://bucket@{ACCOUNT}.dfs.core.windows.net/", environment, system)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def _running(command: list[str], folder: Path, port: int) -> Iterator[None]:
+    with (
+        (folder / "log").open("wb") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, env=dict(os.environ), cwd=folder) as server,
+    ):
+        try:
+            await_port(server, port)
+            yield
+        finally:
+            server.terminate()
+            server.wait()
