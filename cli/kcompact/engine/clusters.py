@@ -6,9 +6,7 @@ they lack (``worker_check``).
 """
 
 import atexit
-import os
 import shutil
-import socket
 import sys
 import tempfile
 import zipfile
@@ -16,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import kcompact
 from kcompact.engine.executor_wait import noted_without_executors
 from kcompact.engine.failures import explained, start_explained
 from kcompact.engine.masters import MasterKind
+from kcompact.engine.reachability import refuse_unreachable, refuse_unreachable_server
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup.settings import CARRYING, SessionOptions
 from kcompact.engine.startup.silence import keep_accumulators_quiet, stop_quietly
@@ -32,10 +30,6 @@ from kcompact.storage.scratch import scratch_folder
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
-
-_SECONDS_TO_REACH = 10
-_DEFAULT_PORTS = {MasterKind.STANDALONE: 7077, MasterKind.KUBERNETES: 443}
-_CONNECT_PORT = 15002
 
 
 @contextmanager
@@ -111,7 +105,7 @@ def connected_session(url: str) -> Iterator["SparkSession"]:
         raise EngineError(
             "Spark Connect needs packages that are not installed", hint="pip install 'pyspark[connect]'"
         ) from error
-    _refuse_unreachable_server(url)
+    refuse_unreachable_server(url)
     with explained():
         session = SparkSession.builder.remote(url).create()
         try:
@@ -121,16 +115,6 @@ def connected_session(url: str) -> Iterator["SparkSession"]:
             session.client.close()  # ``stop`` says goodbye to the server, for minutes if it is gone
             raise
         session.stop()
-
-
-def _refuse_unreachable_server(url: str) -> None:
-    """Raise EngineError if nobody listens there: Connect's own client would try again for many minutes."""
-    address = urlsplit(url)
-    problem = connection_problem(address.hostname or "localhost", address.port or _CONNECT_PORT)
-    if problem is not None:
-        raise EngineError(
-            f"no Spark Connect server can be reached at {problem}", hint="look at the address in --master"
-        )
 
 
 def is_on_cluster(session: "SparkSession") -> bool:
@@ -166,35 +150,3 @@ def zip_package(folder: Path) -> Path:
         for module in sorted(package.rglob("*.py")):
             archive.write(module, module.relative_to(package.parent))
     return target
-
-
-def refuse_unreachable(kind: MasterKind, master: str) -> None:
-    """Raise EngineError if nobody listens there: Spark would go on trying for a minute or more."""
-    if kind is MasterKind.YARN:
-        if not ("HADOOP_CONF_DIR" in os.environ or "YARN_CONF_DIR" in os.environ):
-            raise EngineError(
-                "--master yarn: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set",
-                hint="set one to the folder with yarn-site.xml and core-site.xml",
-            )
-        return
-    addresses = master.partition("://")[2].removeprefix("https://").removeprefix("http://").split(",")
-    port = _DEFAULT_PORTS[kind]
-    problems = [problem for address in addresses if (problem := _problem(address, port)) is not None]
-    if len(problems) == len(addresses):
-        raise EngineError(
-            f"no Spark master can be reached at {problems[0]}", hint="look at the address in --master"
-        )
-
-
-def _problem(address: str, default_port: int) -> str | None:
-    host, _, port = address.partition("/")[0].rpartition(":")
-    return connection_problem(*((host, int(port)) if port.isdigit() else (address, default_port)))
-
-
-def connection_problem(host: str, port: int) -> str | None:
-    """The address and why nothing answers there; None where something does."""
-    try:
-        socket.create_connection((host, port), timeout=_SECONDS_TO_REACH).close()
-    except (OSError, UnicodeError) as error:
-        return f"{host}:{port}: {getattr(error, 'strerror', None) or error}"
-    return None

@@ -51,6 +51,7 @@ _LAST_LINE_OF_TRACEBACK = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE
 )
 _BEFORE_JAVAS_ERROR = "\n: "
+_CAUSED_BY = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 _OF_JAVAS_TRACEBACK = ("\tat ", "JVM stacktrace:", "Driver stacktrace:")
 _LONGEST_SENTENCE = 500
 
@@ -84,7 +85,7 @@ def start_explained(settings: Settings) -> Iterator[None]:
         text = str(error)
         if not _is_of_a_setting(text) and explain(error) is not None:
             raise
-        raise not_started(_reason(text), settings) from error
+        raise not_started(_reason(text) + _root_cause(text), settings) from error
 
 
 def _is_objection(error: Exception) -> bool:
@@ -123,6 +124,12 @@ def _is_of_a_setting(text: str) -> bool:
 def _reason(text: str) -> str:
     """The objection of Java, without the call of Python that met it."""
     return without_package(_sentence(text.partition(_BEFORE_JAVAS_ERROR)[2] or text))
+
+
+def _root_cause(text: str) -> str:
+    """In brackets the error that another of Java's came of: of a scheduler that cannot be made, why."""
+    causes = _CAUSED_BY.findall(text)
+    return f" ({without_package(causes[-1].rstrip())})" if causes else ""
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
