@@ -67,7 +67,9 @@ class GapColumns(NamedTuple):
 def offset_axis(label: str, span: tuple[int, int], gaps: GapColumns, note: str) -> Axis:
     """``span``: first and last offset of a log."""
     first, last = span
-    edges = np.linspace(first, last + 1, min(BINS, last - first + 1) + 1)
+    # Counted from the first offset: of large numbers, a float cannot tell neighbours apart.
+    gaps = gaps._replace(first_offsets=gaps.first_offsets - first, last_offsets=gaps.last_offsets - first)
+    edges = np.linspace(0, last + 1 - first, min(BINS, last - first + 1) + 1)
     missing = _within(gaps, edges, gaps.missing_before)
     removed = _within(gaps, edges, gaps.last_offsets - gaps.first_offsets + 1 - gaps.missing_before)
     offsets = np.diff(edges)
