@@ -28,3 +28,16 @@ def test_a_file_name_of_odd_bytes_is_spelled_out_in_json(
     json.loads(run.stdout)
     assert r"odd\\udcff.jsonl" in run.stdout
     run.stdout.encode("utf-8")
+
+
+@pytest.mark.parametrize("command", ["compact", "dirty-ratio", "inspect", "verify"])
+def test_a_name_of_odd_bytes_is_no_topic(command: str, kcompact: Callable[..., Run], tmp_path: Path) -> None:
+    """No broker has such a topic, and neither a state nor JSON can hold its name."""
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.jsonl"))
+    odd.write_text('{"partition": 0, "offset": 0, "timestamp": 1, "key": "a", "value": "x"}\n')
+    run = kcompact(command, odd)
+    assert (run.exit_code, "the name is no UTF-8" in run.stderr) == (2, True)
+
+    (tmp_path / "topic=orders").mkdir()
+    dump = odd.rename(tmp_path / "topic=orders" / odd.name)
+    assert kcompact(command, dump).exit_code == 0

@@ -524,6 +524,18 @@ def test_a_clock_before_1970_leaves_a_state_that_the_next_run_reads(
     assert (run.exit_code, len((tmp_path / "next.jsonl").read_text().splitlines())) == (0, 2)
 
 
+@pytest.mark.parametrize("topic", ["my orders", "my\u00a0orders", "my\norders", "#orders", ""])
+def test_no_state_is_written_that_the_next_run_could_not_read(
+    topic: str, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    dump, out, state = tmp_path / "dump.jsonl", tmp_path / "out.jsonl", tmp_path / "state"
+    lines = record_line(0, "a", "1") + record_line(1, "a", None)
+    dump.write_text(lines.replace('"topic": "t"', f'"topic": {json.dumps(topic)}'))
+    run = kcompact("compact", dump, "--state", state, "-o", out)
+    assert (run.exit_code, "a state cannot hold the log of a topic" in run.stderr) == (2, True)
+    assert [out.exists(), (tmp_path / "out.report").exists(), state.exists()] == [False] * 3
+
+
 def test_checkpoint_and_state_exclude_each_other(kcompact: Kcompact, tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_text("0\n0\n")
     run = kcompact(

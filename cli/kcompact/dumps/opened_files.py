@@ -180,6 +180,11 @@ def _file_of(
     if dialect.topic is None and topic is None:
         topic = facts.topic or topic_of(path)
         notes.append(f"no topic in the records; by its name: {topic}")
+    if topic is not None and topic.encode(errors="replace").decode() != topic:  # refused in a record, too
+        raise InputError(
+            f"{path}: no topic in the records, and the name is no UTF-8",
+            hint="rename the file, or put it below a folder that says its topic, such as topic=orders/",
+        )
     if dialect.partition is None and partition is None:
         partition = facts.partition or 0
         reason = "taken as 0" if facts.partition is None else "taken from the file's path"

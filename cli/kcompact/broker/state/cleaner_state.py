@@ -71,7 +71,16 @@ def _only(logs: Collection[LogName], offsets: Mapping[LogName, int]) -> dict[Log
 
 
 def texts_of(state: CleanerState) -> dict[str, str]:
-    """The texts of a state by name, in the order of STATE_NAMES."""
+    """The texts of a state by name, in the order of STATE_NAMES.
+
+    Raises InputError for a topic, named by a file perhaps, that could not be read back from between blanks.
+    """
+    for topic in sorted({log.topic for log in state.logs}):
+        if topic.split() != [topic] or topic.startswith("#"):
+            raise InputError(
+                f"a state cannot hold the log of a topic {shown(topic)!r}: no topic of a broker is called so",
+                hint="if that is a file's name, rename it, or put it below a folder such as topic=orders/",
+            )
     texts = {
         HORIZONS_NAME: format_delete_horizons(state.horizons),
         CHECKPOINT_NAME: format_checkpoint(state.checkpoint),
