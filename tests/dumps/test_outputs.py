@@ -148,3 +148,9 @@ def test_a_folder_s_dump_is_one_file_where_its_output_is_named_like_one(
     names = name_outputs([str(tmp_path / folder)], files, choice)
     assert (names.folder is None) == is_file
     assert len(names.paths) == (1 if is_file else 2)
+
+
+def test_a_report_that_is_wanted_and_not_wanted_is_asked_about(tmp_path: Path) -> None:
+    choice = OutputChoice("out.jsonl", str(tmp_path / "report"), no_report=True)
+    with pytest.raises(OutputError, match="exclude each other"):
+        name_outputs(["a.jsonl"], ["a.jsonl"], choice)

@@ -32,6 +32,15 @@ def test_every_option_says_what_it_does(name: str) -> None:
         assert getattr(parameter, "help", None), parameter.name
 
 
+@each_command
+def test_an_option_that_counts_once_is_refused_where_it_is_given_twice(kcompact: Cli, name: str) -> None:
+    """Of ``--partitions 0 --partitions 1`` one would be left out, and its records with it."""
+    for parameter in COMMANDS[name].params:
+        if parameter.param_type_name == "option" and not (parameter.multiple or parameter.is_flag):
+            run = kcompact(name, "dump", *[parameter.opts[0], "1"] * 2)
+            assert (run.exit_code, "is given 2 times" in run.stderr) == (2, True), parameter.opts
+
+
 def test_every_command_has_a_short_help() -> None:
     assert set(HELP) == set(COMMANDS)
 

@@ -26,7 +26,7 @@ class ReadingOptions:
         r"Where parts of a record stand: key=kafka_key,value=payload.body; \. is a dot of a name.",
         "PART=FIELD,...",
     )
-    key_field: list[str] = repeatable(
+    key_field: str | None = option(
         "A field of the value that stands for the key, or several: a,b.", "FIELD,..."
     )
     cdc: str | None = option(
@@ -74,15 +74,10 @@ def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) 
     )
 
 
-def _key_fields(arguments: list[str]) -> tuple[str, ...]:
-    if len(arguments) > 1:
-        raise InputError(
-            f"--key-field is given {len(arguments)} times: {', '.join(arguments)}",
-            hint=f"a key of several fields is one option: --key-field {','.join(arguments)}",
-        )
-    names = tuple(name.strip() for name in arguments[0].split(",")) if arguments else ()
+def _key_fields(text: str | None) -> tuple[str, ...]:
+    names = () if text is None else tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise InputError(f"--key-field {arguments[0]}: a name is empty", hint="as in --key-field tenant,id")
+        raise InputError(f"--key-field {text}: a name is empty", hint="as in --key-field tenant,id")
     return names
 
 
@@ -100,6 +95,11 @@ def _fields(text: str | None) -> dict[str, str]:
         if not (part.strip() and equals and (name.strip() or may_be_none)):
             raise InputError(
                 f"--fields {pair}: not PART=FIELD", hint="as in --fields key=id,value=payload.body"
+            )
+        if part.strip() in fields:
+            raise InputError(
+                f"--fields {text}: {part.strip()} is named twice",
+                hint="name one field for each part; keys of several fields of the value are --key-field a,b",
             )
         fields[part.strip()] = name.strip()
     return fields

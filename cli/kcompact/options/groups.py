@@ -6,13 +6,15 @@ however narrow the terminal.
 
 import functools
 import inspect
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import MISSING, field, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
+
+from kcompact.errors import InputError
 
 _NAMES, _SETTINGS = "names", "settings"
 _NAMES_WIDTH = 26  # a longer name has a line of its own
@@ -91,7 +93,23 @@ def _parameters(group: type[Any]) -> list[inspect.Parameter]:
 
 
 class CommandWithGroups(TyperCommand):
-    """A command whose full help is plain text under the headings of its option groups."""
+    """A command whose full help is plain text under the headings of its option groups.
+
+    An option that counts once is given once: of two ``--partitions``, the first would be as good as left out.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line. Raises InputError for an option that is given twice."""
+        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(list(args))[2]
+        for parameter, times in Counter(given).items():
+            counts_more = parameter.nargs != 1 or parameter.multiple or getattr(parameter, "is_flag", False)
+            if times > 1 and not counts_more:
+                name = max(parameter.opts, key=len)
+                raise InputError(
+                    f"{name} is given {times} times, and counts once",
+                    hint=f"{ctx.command_path} --help-all tells how it takes several values, if it does",
+                )
+        return super().parse_args(ctx, args)
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the usage line, with the argument as it is called in all texts."""

@@ -94,6 +94,8 @@ def name_outputs(arguments: list[str], files: list[str], choice: OutputChoice) -
     """Decide all output paths for dumps named by ``arguments``, found as ``files``. Raises OutputError."""
     for option, path in (("-o", choice.output), ("--report", choice.report)):
         refuse_other_address(option, path or "")
+    if choice.report is not None and choice.no_report:
+        raise OutputError("--report and --no-report exclude each other", hint="leave one of them out")
     if choice.output is not None and is_address(choice.output):
         return _on_store(arguments, choice.output, choice)
     if choice.report is not None and is_address(choice.report):
