@@ -195,3 +195,34 @@ def test_a_value_may_look_like_a_label(tmp_path: Path, value: str) -> None:
 def test_lines_that_share_no_separator_are_refused(tmp_path: Path) -> None:
     lines = "CreateTime:1700000000000\tk1\tv1\nCreateTime:1700000000001|k1|v1\n"
     assert ":2: " in refusal(tmp_path / "d.txt", lines).message
+
+
+def test_dates_behind_the_labels_are_no_times_and_keys(tmp_path: Path) -> None:
+    text = "CreateTime:2024-07-{}|Partition:0|Offset:{}|Headers:NO_HEADERS|Key:{}|Value:v\n"
+    lines = "".join(text.format(f"10 17:35:16.68{n}", n, n) for n in range(3))
+    assert "a date behind a label of kafka-console-consumer" in refusal(tmp_path / "t.txt", lines).message
+
+
+@pytest.mark.parametrize("separator", ["\t", "|"])
+@pytest.mark.parametrize("key_id", ["", "7"])
+def test_ids_of_schemas_are_no_part_of_values(separator: str, key_id: str, tmp_path: Path) -> None:
+    behind_key = ["7"] if key_id else []
+    rows = [
+        ["k1", *behind_key, '{"a":1}', "8"],
+        ["k2", *behind_key, '"text"', "8"],
+        ["k1", *behind_key, "null"],
+    ]
+    lines = [
+        f"Partition:0{separator}Offset:{n}{separator}" + separator.join(row) for n, row in enumerate(rows)
+    ]
+    text = "\n".join(lines) + "\n"
+    error = refusal(path := tmp_path / "t.txt", text, delimiter=separator)
+    assert "as print.schema.ids prints them" in error.message
+    named = pairs(path, text, delimiter=separator, columns=("partition", "offset", "key", "value"))
+    assert named[0][1] == separator.join(rows[0][1:]).encode()
+
+
+@pytest.mark.parametrize("value", ['{"a":1}', "1|7", "a|7"])
+def test_numbers_behind_what_is_no_json_are_of_the_value(value: str, tmp_path: Path) -> None:
+    text = f"Partition:0|Offset:0|k|{value}\n"
+    assert pairs(tmp_path / "t.txt", text, delimiter="|") == [(b"k", value.encode())]

@@ -22,10 +22,12 @@ from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling_lines
 from kcompact.dumps.text.console_labels import (
     ambiguous,
     ambiguous_separator,
+    as_typed,
     readings_of,
     refuse_colons,
     refuse_label_as_key,
     refuse_labels,
+    refuse_schema_ids,
     separators_in,
 )
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, quoting_of
@@ -131,7 +133,7 @@ def _delimiter_for(file: Candidate, columns: int) -> str:
         shown_delimiters = " or ".join(repr(d) for d in exact)
         raise InputError(
             f"{file.path}: {columns} columns may be divided by {shown_delimiters}: nobody can tell",
-            hint="say by which, such as --delimiter " + " or --delimiter ".join(map(_as_typed, exact)),
+            hint="say by which, such as --delimiter " + " or --delimiter ".join(map(as_typed, exact)),
         )
     at_least = next((d for d in _DELIMITERS if all(count >= gaps for count in counts[d])), None)
     if not exact and at_least is None:
@@ -140,10 +142,6 @@ def _delimiter_for(file: Candidate, columns: int) -> str:
             hint="name it with --delimiter, such as --delimiter ':' or --delimiter '\\t'",
         )
     return exact[0] if exact else str(at_least)
-
-
-def _as_typed(delimiter: str) -> str:
-    return "'\\t'" if delimiter == "\t" else f"'{delimiter}'"
 
 
 def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
@@ -200,6 +198,7 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
             f"{file.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
             hint="export again with --property print.key=true, print.partition=true and print.offset=true",
         )
+    refuse_schema_ids(file.path, columns, lines, separator)
     dialect = with_options(BY_NAME["console-consumer"], options)
     dialect = _named(file.path, dialect, replace(options, columns=columns))
     recognised = _csv(file, dialect, columns, separator, file.start)
@@ -209,7 +208,7 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
 
 def _separator(file: Candidate, options: ReadOptions) -> str | None:
     """The text between the columns of kafka-console-consumer; None if it wrote something else."""
-    separators = separators_in(_sampled(file), options.delimiter)
+    separators = separators_in(file.path, _sampled(file), options.delimiter)
     if len(separators) > 1:
         raise ambiguous_separator(file.path, separators)
     return next(iter(separators), None)

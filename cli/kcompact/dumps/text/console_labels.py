@@ -21,6 +21,8 @@ LABELS = {
 _HEADERS = re.compile(rb"NO_HEADERS$|[^,:]+:[^,]*(?:,[^,:]+:[^,]*)*$")
 NOISE = re.compile(rb"Processed a total of \d+ messages$")
 
+_DATED = re.compile(rb"(?:CreateTime|LogAppendTime):\d{4}-\d\d-\d\d")
+
 _USUAL_SEPARATORS = "\t|;#, "
 _ANY_LABEL = b"(?:" + b"|".join(label.pattern.replace(b"$", b"") for label in LABELS.values()) + b")"
 _SIGNS = rb"[\x01-\t\x0b\x0c\x0e-\x1f !#$%&()*+,./:;<=>?@^`|~-]"  # neither of a word nor of JSON
@@ -81,7 +83,7 @@ def ambiguous(path: str, readings: list[Columns]) -> InputError:
     )
 
 
-def separators_in(lines: list[bytes], delimiter: str | None) -> list[str]:
+def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[str]:
     """The separators (``key.separator``) that may follow the label with which sampled lines begin.
 
     None if they begin otherwise; ``delimiter`` is what the user named. Two labels have it between them.
@@ -93,6 +95,7 @@ def separators_in(lines: list[bytes], delimiter: str | None) -> list[str]:
         return []
     if delimiter:
         return [delimiter] if _labels_of(lines[0].split(delimiter.encode())) else []
+    _refuse_dates(path, lines)
     if (between := _TWO_LABELS.match(lines[0])) is not None:
         return [between.group(1).decode()]
     matches = [match for match in map(_FIRST_LABEL.match, lines) if match is not None]
@@ -134,12 +137,45 @@ def ambiguous_separator(path: str, separators: list[str]) -> InputError:
         f"{path}: the columns of kafka-console-consumer may be divided by"
         f" {' or '.join(map(repr, separators))}: nobody can tell",
         hint="say by which (key.separator): "
-        + " or ".join(f"--delimiter '{_as_typed(text)}'" for text in separators),
+        + " or ".join(f"--delimiter {as_typed(text)}" for text in separators),
     )
 
 
-def _as_typed(text: str) -> str:
-    return text.replace("\t", "\\t")
+def as_typed(text: str) -> str:
+    """A delimiter as it is typed."""
+    return "'" + text.replace("\t", "\\t") + "'"
+
+
+def refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
+    """Raise InputError where a number stands behind each value in JSON, as the id of its schema."""
+    sign = separator.encode()
+    cells = [line.split(sign, len(columns) - 1)[-1] for line in lines if not NOISE.match(line)]
+    values = [cell.rpartition(sign) for cell in cells if cell.rpartition(sign)[-1] != b"null"]
+    if values and all(number.isdigit() and _is_json(value, sign) for value, _, number in values):
+        names = ",".join(columns)
+        raise InputError(
+            f"{path}: a number behind each value of kafka-console-consumer, as print.schema.ids prints them",
+            hint="export again without print.schema.ids, or as JSON lines (kcat -J); if it is a part of the"
+            f" values: --columns {names} --delimiter {as_typed(separator)}",
+        )
+
+
+def _is_json(value: bytes, sign: bytes) -> bool:
+    """Whether it is a value in JSON, perhaps behind the id of the key's schema."""
+    number, _, behind = value.partition(sign)
+    text = behind if number.isdigit() else value
+    return text[:1] in (b"{", b"[", b'"') and reads_as_json(text)
+
+
+def _refuse_dates(path: str, lines: list[bytes]) -> None:
+    """Raise InputError for lines whose times another program has made dates: a dash would end the label."""
+    dated = next(filter(_DATED.match, lines), None)
+    if dated is not None:
+        text = shown(dated.split(b" ")[0].decode("utf-8", "replace"))
+        raise InputError(
+            f"{path}: a date behind a label of kafka-console-consumer, which writes milliseconds: {text}",
+            hint="read what kafka-console-consumer itself prints, or export as JSON lines (kcat -J)",
+        )
 
 
 def refuse_colons(path: str, line: bytes) -> None:
