@@ -70,6 +70,14 @@ CASES: dict[str, tuple[str, Expected, Mapping[str, Any]]] = {
         [(b"a", b"x"), (b"b", None)],
         {},
     ),
+    "Lambda's event": (
+        (
+            '{"eventSource":"aws:kafka","records":{"t-0":[{"topic":"t","partition":0,"offset":0,"timestamp":1,'
+            '"key":"YQ==","value":"eA=="},{"topic":"t","partition":0,"offset":1,"timestamp":1,"key":"Yg=="}]}}\n'
+        ),
+        [(b"a", b"x"), (b"b", None)],
+        {},
+    ),
     "kcat -J -D '\\0'": (
         KCAT.replace("\n", "\0"),
         [(b"a", b"x"), (b"b", None)],

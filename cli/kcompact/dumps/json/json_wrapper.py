@@ -110,6 +110,7 @@ def wrapper_shape(data: bytes, start: int) -> WrapperShape | None:
     first, last = arrays[0][0], arrays[-1][1]
     lead = data[data.rindex(b"[", 0, first) + 1 : first] if arrays[0][0] < arrays[0][1] else b""
     return WrapperShape(
+        start=start,
         begin=data[:first],
         end=data[last:],
         splittable=False,
