@@ -169,6 +169,9 @@ def test_events_in_such_text_are_named() -> None:
             "".join(f"0,{n},170000000{n:04},k{n % 3},v\n" for n in range(12)),
             "--columns partition,offset,timestamp,key,value --delimiter ','",
         ),
+        ("null => a\nk => b => c\nk => null\n", "--columns key,value --delimiter ' => '"),  # no key "null "
+        ("k -> a\nl->b\n", "--columns key,value --delimiter '->'"),
+        ("k, a b\nl, b,c\n", "--columns key,value --delimiter ', '"),
         ("".join(f"t 0 {n} k{n % 3}: v\n" for n in range(12)), "--columns NAME,... --delimiter TEXT"),
         (
             "".join(f"t[{n % 2} | {n}] / k{n % 3}#v\n" for n in range(12)),

@@ -100,7 +100,10 @@ _LOOKS_LIKE = {
         "Kafka Connect's way to print a Struct",
         "export the topic itself as JSON lines (kcat -J, with -s avro where that is what the records are)",
     ),
-    rb"(?:#|//|--)[^\n]*\n": ("text with a comment before it", "leave that line out: tail -n +2 FILE > NEW"),
+    rb"(?:(?:#|//|--)[^\n]*\n)+(?!#|//|--|\Z)": (
+        "text with a comment before it",
+        "leave that line out: tail -n +2 FILE > NEW",
+    ),
     rb"\[\d{4}-\d\d-\d\d[ T][^\n]*\] [A-Z]+ ": (
         "text with lines of a tool's log in it",
         "export again, with what the tool logs in another file: 2> LOG",

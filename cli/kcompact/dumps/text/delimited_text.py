@@ -70,7 +70,8 @@ def columns_to_type(lines: list[bytes]) -> str:
     before_json = _before_json(lines)
     if before_json is not None:
         return f"--columns key,value --delimiter {shlex.quote(before_json)}"
-    for delimiter in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
+    for sign in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
+        delimiter = sign if sign in _SPELT else _with_blanks(sign, lines)
         is_csv = any(holds_quoted(line, delimiter) for line in lines)
         quoting = "rfc4180" if is_csv else "none"
         try:
@@ -79,7 +80,7 @@ def columns_to_type(lines: list[bytes]) -> str:
             continue
         [(width, _)] = Counter(map(len, rows)).most_common(1) or [(1, 0)]
         is_likely = 1 < width <= min(map(len, rows)) and width <= _MOST_COLUMNS
-        names = _names_for(width, rows) if is_likely and not _is_part_of_run(delimiter, lines) else None
+        names = _names_for(width, rows) if is_likely and not _is_part_of_run(sign, lines) else None
         if names is not None:
             dialect = "--dialect csv " if is_csv else ""
             return f"{dialect}--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
@@ -96,6 +97,15 @@ def _before_json(lines: list[bytes]) -> str | None:
             return None
         texts.add(match["sign"])
     return texts.pop().decode() if len(texts) == 1 else None
+
+
+def _with_blanks(sign: str, lines: list[bytes]) -> str:
+    """The sign with the blanks beside it in every line, which would else be a part of keys and values."""
+    for text in (f" {sign} ", f"{sign} ", f" {sign}"):
+        at = text.index(sign)
+        if all(0 <= line.find(text.encode()) == line.find(sign.encode()) - at for line in lines):
+            return text
+    return sign
 
 
 def _is_part_of_run(delimiter: str, lines: list[bytes]) -> bool:
