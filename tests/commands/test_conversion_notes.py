@@ -197,7 +197,7 @@ def test_keys_whose_quotes_leave_json_with_them_are_told(tmp_path: Path, kcompac
 
 
 def test_a_header_that_cannot_be_converted_is_refused_by_its_line(tmp_path: Path, kcompact: Cli) -> None:
-    unread = ROWS[2] | {"headers": [{"key": "h", "stringValue": "v"}]}
+    unread = ROWS[2] | {"headers": [{"key": "h", "textValue": "v"}]}
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in [*ROWS[:2], unread]))
     run = kcompact("compact", path, "-o", tmp_path / "out.avro")

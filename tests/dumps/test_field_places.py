@@ -56,6 +56,14 @@ def test_a_topic_that_was_added_to_a_tool_s_records_is_read(
     assert places(write(tmp_path / "dump.jsonl", rows)) == [("t1", 0, 0), ("t2", 0, 0)]
 
 
+def test_a_time_of_another_spelling_is_read(tmp_path: Path) -> None:
+    row = {"partition": 0, "offset": 0, "key": "a", "value": "1", "time": "1970-01-01T00:00:01Z"}
+    with open_one(write(tmp_path / "hkt.jsonl", [row])) as dump:
+        (split,) = dump.splits(1 << 40)
+        ((_, _, record),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+    assert record.timestamp_ms == 1000
+
+
 @pytest.mark.parametrize("spelt", ["partitionId", "partition_id", "Partition", "kafka_partition"])
 @pytest.mark.parametrize("layout", ["jsonl", "csv"])
 def test_a_partition_of_another_spelling_is_read(spelt: str, layout: str, tmp_path: Path) -> None:

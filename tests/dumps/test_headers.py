@@ -229,14 +229,18 @@ def test_text_in_a_struct_of_go_is_refused(tmp_path: Path) -> None:
 def test_a_header_of_name_and_value_is_one(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     headers = [{"name": "h", "value": "v"}, {"value": None, "name": "n"}, {"name": "alone"}]
+    headers += [{"key": "control-center", "stringValue": "v"}, {"key": "none", "stringValue": None}]
     headers += [{"name": "typed", "value": "6869", "type": "bytes", "encoding": "hex"}]
     path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
-    assert records(path)[0].headers == (("h", b"v"), ("n", None), ("name", b"alone"), ("typed", b"hi"))
+    assert records(path)[0].headers == (
+        *(("h", b"v"), ("n", None), ("name", b"alone")),
+        *(("control-center", b"v"), ("none", None), ("typed", b"hi")),
+    )
 
 
 def test_a_header_whose_value_has_an_unknown_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    row = PLACE | {"key": "k", "value": "v", "headers": [{"key": "h", "stringValue": "v"}]}
+    row = PLACE | {"key": "k", "value": "v", "headers": [{"key": "h", "textValue": "v"}]}
     path.write_text(json.dumps(row) + "\n")
     with open_one(path) as dump:
         (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects

@@ -85,6 +85,20 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
     ("text", "words", "remedy"),
     [
         ('{"topic":"t","messages":[{"offset":0,"key":"a","value":"1"}]}', "in a list, messages", "jq -c"),
+        (
+            (
+                '{"topic_name":"t","partition_data_list":[{"records":[]},{"partition_id":1,"records":[{"offset":0,'
+                '"key":"a","value":"1","headers":[{"key":"h","value":"v"}]}]}]}'
+            ),
+            r"in a list, partition_data_list\[\].records",
+            "jq -c 'del(.partition_data_list) + (.partition_data_list[] | del(.records) + .records[])'",
+        ),
+        (
+            '{"resourceSpans":[{"scopeSpans":[{"attributes":[{"key":"a","value":"1"}]}]}]}',
+            "no record of key and value",
+            "--key-field",
+        ),
+        ("#1 topic: t offset: 0 key: a\n#2 topic: t offset: 1 key: b\n", "sentences of a program", "kcat -J"),
         ('// by foo\n{"offset":0,"key":"a","value":"1"}\n', "a comment before it", "tail -n +2"),
         ("# by foo\noffset,key,value\n0,a,1\n", "a comment before it", "tail -n +2"),
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),

@@ -125,7 +125,7 @@ def _with_places(
     path: str, dialect: Dialect, sample: list[Row], field_names: frozenset[str], options: ReadOptions
 ) -> Dialect:
     """The dialect with the places where this sample has its parts. Raises InputError where that is open."""
-    looked_for = (*PLACES, "timestamp_type")
+    looked_for = (*PLACES, "timestamp_type", *(("timestamp",) if dialect.timestamp else ()))
     lacking = [role for role in looked_for if not _is_in_sample(getattr(dialect, role), field_names, sample)]
     refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)

@@ -189,24 +189,31 @@ def refuse_wrapped(path: str, sample: list[Row]) -> None:
     """Raise InputError where each row holds a list of what are the records: ``{"messages": [...]}``."""
     if not sample or any(names <= sample[0].keys() for names in FRAMES):
         return
-    for name in sample[0]:
-        lists = [row.get(name) for row in sample]
-        is_headers = plain_name(name) in ALIASES["headers"]
-        if not is_headers and all(
-            isinstance(items, list) and items and _is_record(items[0]) for items in lists
-        ):
-            take_out = shlex.quote(f"del(.{name}) + .{name}[]")
-            raise InputError(
-                f"{path}: the records lie in a list, {name}, of an object",
-                hint=f"take them out first: jq -c {take_out} FILE > NEW",
-            )
+    ways = {_way_to_records(row, with_offset=False) for row in sample}
+    if len(ways) == 1 and (way := ways.pop()) is not None:
+        raise InputError(
+            f"{path}: the records lie in a list, {way[0]}, of an object",
+            hint=f"take them out first: jq -c {shlex.quote(way[1])} FILE > NEW",
+        )
 
 
-def _is_record(item: Any) -> bool:
-    if not isinstance(item, dict):
-        return False
+def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
+    """The list of records in a row, or in objects of a list in it, and jq's way to take them out."""
+    for name, items in row.items():
+        if plain_name(name) in ALIASES["headers"] or not isinstance(items, list):
+            continue
+        objects = [item for item in items if isinstance(item, dict)]
+        if any(_is_record(item, with_offset=with_offset) for item in objects[:1]):
+            return name, f"del(.{name}) + .{name}[]"
+        inner = next(filter(None, (_way_to_records(item, with_offset=True) for item in objects)), None)
+        if inner is not None:
+            return f"{name}[].{inner[0]}", f"del(.{name}) + (.{name}[] | {inner[1]})"
+    return None
+
+
+def _is_record(item: Row, *, with_offset: bool) -> bool:
     named = fields_by_role(item)
-    return bool(named["key"] and (named["value"] or named["offset"]))
+    return bool(named["key"] and ((named["value"] and not with_offset) or named["offset"]))
 
 
 def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:

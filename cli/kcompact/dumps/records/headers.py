@@ -25,7 +25,7 @@ ToBytes = Callable[[Any], bytes | None]
 _OTHER_NAMES = re.compile(r"\w*(?:k|key|name) \w*(?:v|val|value)", re.IGNORECASE)
 _JAVA_HEADERS = {"headers", "isReadOnly"}  # the fields of RecordHeaders
 _LEAST_BYTE = -128  # Java's are signed
-_HEADER_MEMBERS = {"value", "value_base64", "encoding"}  # beside the name
+_HEADER_MEMBERS = {"value", "value_base64", "stringValue", "encoding"}  # beside the name
 
 
 def decode_headers(
@@ -232,9 +232,9 @@ def _value_of(item: dict[str, Any], to_bytes: ToBytes) -> bytes | None:
     """The value of an object that is one header. Raises ValueError."""
     if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
         return base64.b64decode(item["value_base64"], validate=True)
-    if "value" not in item and len(item) > 1:
+    if not {"value", "stringValue"} & item.keys() and len(item) > 1:
         raise ValueError("a header whose value has another name")
-    value = item.get("value")
+    value = item.get("value", item.get("stringValue"))  # Control Center's until 2022
     if value is None and item.get("valueBuffer") is not None:  # Java's, that nobody has read
         raise ValueError("a header whose value is in a buffer")
     if isinstance(value, str) and (encoding := marked_encoding(item.get("encoding"))):
