@@ -228,6 +228,14 @@ def test_a_key_of_several_fields_keeps_their_order(tmp_path: Path) -> None:
     assert [row["key"] for row in rows] == [b'[1,"a"]', b'[2,"a"]', b'[1,"a"]']
 
 
+def test_keys_in_lines_of_their_own_are_no_rows_of_another_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    value = event("c", None, {"id": 1}, {"db": "shed", "table": "tools"})
+    path.write_text(json.dumps({"schema": {}, "payload": {"id": 1}}) + f"\n{json.dumps(value)}\n")
+    with pytest.raises(InputError, match="values that name no table beside those of source"):
+        judged(path, cdc="debezium", key_fields=("id",))
+
+
 def test_rows_of_two_tables_are_not_taken_for_one_another(tmp_path: Path) -> None:
     path = write(
         tmp_path / "t.jsonl",

@@ -61,6 +61,12 @@ def check_tables(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
         for topic, topic_tables in notes.tables.items():
             tables[topic] |= set(topic_tables)
     for topic, names in tables.items():
+        if len(names) > 1 and "" in names:
+            raise InputError(
+                f"{dump.files[0].path}: {topic} holds values that name no table beside those of"
+                f" {min(names - {''})}",
+                hint="are these keys, in lines of their own? export each record with its key (kcat -J)",
+            )
         if len(names) > 1:
             parts = [dict(part.partition("=")[::2] for part in name.split(", ")) for name in sorted(names)]
             differing = [part for part in parts[0] if any(row.get(part) != parts[0][part] for row in parts)]

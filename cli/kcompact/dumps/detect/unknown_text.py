@@ -104,6 +104,10 @@ _LOOKS_LIKE = {
         "text with a comment before it",
         "leave that line out: tail -n +2 FILE > NEW",
     ),
+    rb"/\*(?:(?!\*/)[^\n]|\n)*\n(?:(?!\*/)[^\n])*\*/[ \t]*\r?\n": (
+        "text with a comment before it",
+        r"leave those lines out: sed '1,/\*\//d' FILE > NEW",
+    ),
     rb"\[\d{4}-\d\d-\d\d[ T][^\n]*\] [A-Z]+ ": (
         "text with lines of a tool's log in it",
         "export again, with what the tool logs in another file: 2> LOG",
