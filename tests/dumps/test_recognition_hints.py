@@ -100,6 +100,11 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
         ),
         ("#1 topic: t offset: 0 key: a\n#2 topic: t offset: 1 key: b\n", "sentences of a program", "kcat -J"),
         ('// by foo\n{"offset":0,"key":"a","value":"1"}\n', "a comment before it", "tail -n +2"),
+        (
+            '{"k":1}\t{"x":1}\t1671533077776\n{"k":1}\t{"x":2}\t1671533077777\n',
+            "no delimiter",
+            r"--columns NAME,NAME,NAME --delimiter '\t'",
+        ),
         ('/*\n * by foo\n */\n\n{"offset":0}\n', "a comment before it", r"sed '1,/\*\//d'"),
         ("# by foo\noffset,key,value\n0,a,1\n", "a comment before it", "tail -n +2"),
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),

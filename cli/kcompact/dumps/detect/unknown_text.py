@@ -39,7 +39,7 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     columns = columns_to_type(lines)
     hint = f"name its columns, and what stands between them, such as {columns}; or export as JSON lines"
     hint += " (kcat -J)"
-    if "NAME" in columns and all(line.lstrip().startswith(b"{") for line in lines):
+    if "NAME" in columns and "\\t" not in columns and all(line.lstrip().startswith(b"{") for line in lines):
         hint = "export JSON with one record a line (kcat -J without -D)"
     return InputError(f"{path}: text in which no delimiter between key and value is known", hint=hint)
 
