@@ -1,6 +1,8 @@
 """Where stores other than S3 are and what opens them; and answers of theirs that are not what they seem."""
 
 import errno
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystemHandler, FileType, PyFi
 
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import object_stores
-from kcompact.storage.endpoints import AzureAccount, azure_account, gs_endpoint
+from kcompact.storage.endpoints import AzureAccount, azure_account, check_google_credentials, gs_endpoint
 from kcompact.storage.object_stores import delete, list_objects
 
 ADDRESS = "archive@acme.dfs.core.windows.net"
@@ -79,6 +81,20 @@ def test_the_variable_of_googles_emulator_needs_no_scheme(monkeypatch: pytest.Mo
     assert gs_endpoint() == "http://localhost:4443"
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "https://here")
     assert gs_endpoint() == "https://here"
+
+
+def test_where_nothing_holds_credentials_of_googles_it_is_said_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("GCE_METADATA_HOST", f"127.0.0.1:{free.getsockname()[1]}")
+        with pytest.raises(InputError, match="no credentials of Google's are found"):
+            list_objects("gs://bucket/in/")
+    (tmp_path / "application_default_credentials.json").write_text("{}")
+    check_google_credentials()
 
 
 class Answers(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types

@@ -8,12 +8,14 @@ import os
 import socket
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from kcompact.errors import InputError
 
 _SECONDS = 5  # for which a server may be starting, or be out of reach
 _AZURE_SUFFIX = "dfs.core.windows.net"
+_GOOGLE_FILE = "application_default_credentials.json"
 _CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
 _KEYS = ("AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY")
 _ACCOUNTS = ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME")
@@ -46,6 +48,25 @@ def gs_endpoint() -> str:
     """Where an emulator of Google's store is; empty: there is none. It asks nobody who they are."""
     endpoint = _variable("STORAGE_EMULATOR_HOST")
     return endpoint if "://" in endpoint or not endpoint else f"http://{endpoint}"
+
+
+def check_google_credentials() -> None:
+    """Raise InputError where there are none: Google's client would look for them for minutes.
+
+    They are in a file, or with the metadata server of a machine of Google's.
+    """
+    home = os.path.expanduser("~/.config/gcloud")  # noqa: PTH111  Path's fails where there is no home
+    is_logged_in = Path(_variable("CLOUDSDK_CONFIG") or home, _GOOGLE_FILE).exists()
+    if is_logged_in or _variable("GOOGLE_APPLICATION_CREDENTIALS"):
+        return
+    host, _, port = (_variable("GCE_METADATA_HOST") or "metadata.google.internal").partition(":")
+    try:
+        socket.create_connection((host, int(port or 80)), timeout=_SECONDS).close()
+    except OSError as error:
+        raise InputError(
+            "gs://: no credentials of Google's are found",
+            hint="gcloud auth application-default login, or a key's file in GOOGLE_APPLICATION_CREDENTIALS",
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kcompact.errors import InputError, KcompactError
-from kcompact.storage.endpoints import AzureAccount, await_server, place_of_store, s3_region
+from kcompact.storage.endpoints import (
+    AzureAccount,
+    await_server,
+    check_google_credentials,
+    place_of_store,
+    s3_region,
+)
 from kcompact.storage.store_errors import LOOKED_UP, explained
 
 if TYPE_CHECKING:
@@ -81,6 +87,8 @@ def _s3(bucket: str, endpoint: str) -> "FileSystem":
 def _gs(endpoint: str) -> "FileSystem":
     from pyarrow.fs import GcsFileSystem
 
+    if not endpoint:
+        check_google_credentials()
     patience = timedelta(seconds=_GS_SECONDS)
     return GcsFileSystem(anonymous=bool(endpoint), retry_time_limit=patience, **_elsewhere(endpoint))
 
