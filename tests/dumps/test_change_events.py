@@ -401,6 +401,19 @@ def write_avro_events(path: Path, *, codec: str = "deflate") -> Path:
     return path
 
 
+def test_rows_in_avro_s_own_json_are_proposed_by_their_columns(tmp_path: Path) -> None:
+    """As kcat -s value=avro prints them: the row as a whole would be another key after each change."""
+    path = tmp_path / "t.jsonl"
+    rows = [{"id": 1, "name": {"string": "a"}}, {"id": 1, "name": {"string": "b"}}]
+    events = [{"before": None, "after": {"Value": row}, "op": "c", "source": {"table": "t"}} for row in rows]
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    with pytest.raises(InputError, match="bare change events of Debezium") as caught:
+        open_one(path)
+    assert "--key-field Value.id," in str(caught.value.hint)
+    rows_read, _ = judged(path, cdc="debezium", key_fields=("Value.id",))
+    assert [row["key"] for row in rows_read] == [b"1", b"1"]
+
+
 def test_change_events_in_avro_are_proposed_and_their_deletes_are_tombstones(tmp_path: Path) -> None:
     path = write_avro_events(tmp_path / "t.avro")
     with pytest.raises(InputError, match="bare change events of Debezium") as caught:

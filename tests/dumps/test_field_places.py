@@ -240,6 +240,25 @@ def test_rows_with_all_of_kafka_s_places_are_asked_about(layout: str, tmp_path: 
     assert places(path, key_fields=("id",), fields=dict.fromkeys(own, "")) == [("dump", 0, 0)]
 
 
+def test_so_are_rows_with_all_of_them_in_an_object(tmp_path: Path) -> None:
+    """Wikimedia's events have theirs in ``meta``: two topics would be one log, in the order of the file."""
+    rows = [
+        {"title": "a", "meta": {"topic": topic, "partition": 1, "offset": offset}}
+        for topic, offset in [("eqiad.change", 7), ("codfw.change", 3)]
+    ]
+    path = tmp_path / "dump.jsonl"
+    write(path, rows)
+    with pytest.raises(InputError, match="rows with a topic, a partition and an offset") as refused:
+        places(path, key_fields=("title",))
+    assert "--fields topic=meta.topic,partition=meta.partition,offset=meta.offset" in str(refused.value.hint)
+    named = {role: f"meta.{role}" for role in ("topic", "partition", "offset")}
+    assert places(path, key_fields=("title",), fields=named) == [
+        ("eqiad.change", 1, 7),
+        ("codfw.change", 1, 3),
+    ]
+    assert len(places(path, key_fields=("title",), fields=dict.fromkeys(named, ""))) == len(rows)
+
+
 def test_the_time_of_dlt_s_rows_is_found(tmp_path: Path) -> None:
     """dlt's Kafka source has the time in an object ``ts``, and joins the names of tables with underscores."""
     names = "_kafka__partition,_kafka__topic,_kafka__key,_kafka__offset,_kafka__ts__type,_kafka__ts__value"

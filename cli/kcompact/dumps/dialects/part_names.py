@@ -111,12 +111,21 @@ def refuse_choices(
 def refuse_rows_of_kafka(
     path: str, places: Mapping[str, str | None], names: Iterable[str], options: ReadOptions
 ) -> None:
-    """Raise InputError for rows that have a topic, a partition and an offset, which are hardly their own."""
+    """Raise InputError for rows that have a topic, a partition and an offset, which are hardly their own.
+
+    So have objects in rows: ``meta`` of Wikimedia's events.
+    """
     if {*PLACES} & options.fields.keys() or any(places[role] for role in PLACES):
         return
-    by_role = fields_by_role(name for name in sorted(names) if "." not in name)
-    if all(by_role[role] for role in PLACES):
-        fields = shlex.quote(",".join(f"{role}={by_role[role][0]}" for role in PLACES))
+    members: dict[str, dict[str, str]] = {}
+    for name in sorted(names):
+        parent, _, last = name.rpartition(".")
+        members.setdefault(parent, {})[last] = name
+    for paths in members.values():
+        by_role = fields_by_role(paths)
+        if not all(by_role[role] for role in PLACES):
+            continue
+        fields = shlex.quote(",".join(f"{role}={paths[by_role[role][0]]}" for role in PLACES))
         raise InputError(
             f"{path}: rows with a topic, a partition and an offset: are these where Kafka had them?",
             hint=f"say so: --fields {fields}, or --fields topic=,partition=,offset= if they are the"

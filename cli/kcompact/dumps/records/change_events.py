@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcompact.dumps.dialects.paths import Path, path_of
+from kcompact.dumps.dialects.paths import Path, escaped, path_of
 from kcompact.dumps.json.json_text import ParsedJson, compact_json, repeated_member
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.shown import shown
@@ -202,7 +202,14 @@ def fields_of(value: Any) -> list[str]:
     except (UnreadableError, ValueError):
         return []
     rows = [place.row for place in places if isinstance(place.row, dict)]
-    return list(dict.fromkeys(str(name) for row in rows for name in row))
+    return list(dict.fromkeys(name for row in rows for name in _columns_of(row)))
+
+
+def _columns_of(row: dict[str, Any]) -> list[str]:
+    """The names in a row, which lies in an object ``Value`` where Avro's own JSON names types."""
+    ((outer, inner), *others) = [*row.items(), ("", None)]
+    is_wrapped = len(others) == 1 and outer.rpartition(".")[2] == "Value" and isinstance(inner, dict)
+    return [f"{escaped(outer)}.{escaped(name)}" for name in inner] if is_wrapped else list(row)
 
 
 def _payload(parsed: ParsedJson) -> Path:
