@@ -179,6 +179,49 @@ def test_what_java_prints_of_records_is_named(text: str, name: str, tmp_path: Pa
     assert "as JSON lines (kcat -J" in str(refused.hint)
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "hint"),
+    [
+        ('event: message\ndata: {"a": 1}\n\nevent: message\ndata: {"a": 2}\n\n', "server-sent", "sed -n"),
+        (':ok\n\nevent: message\nid: [{"topic": "t"}]\ndata: {"a": 1}\n\n', "server-sent", "sed -n"),
+        ('data: {"a": 1}\r\ndata: {"a": 2}\r\n', "server-sent", "sed -n"),
+        ("+---+-----+\n|key|value|\n+---+-----+\n|  a|    b|\n+---+-----+\n", "drawn for the eye", "as JSON"),
+        ("-RECORD 0----\n key   | a \n value | b \n-RECORD 1----\n", "drawn for the eye", "as JSON"),
+        ("┌─key─┬─value─┐\n│ a   │ b     │\n└─────┴───────┘\n", "drawn for the eye", "as JSON"),
+    ],
+)
+def test_what_is_shown_on_screens_and_in_browsers_is_named(
+    text: str, name: str, hint: str, tmp_path: Path
+) -> None:
+    """The labels of lines, ``data`` and ``event``, are no keys: all records would have the same."""
+    path = tmp_path / "d.txt"
+    path.write_text(text)
+    refused = refusal(path)
+    assert name in str(refused)
+    assert hint in str(refused.hint)
+    assert "--delimiter" not in str(refused.hint)
+
+
+@pytest.mark.parametrize(
+    ("member", "number"),
+    [("$numberLong", "5"), ("N", "5"), ("value", 5)],
+    ids=["MongoDB", "DynamoDB", "an enum"],
+)
+@pytest.mark.parametrize("role", ["offset", "partition", "timestamp"])
+def test_the_member_that_holds_a_number_is_named(role: str, member: str, number: Any, tmp_path: Path) -> None:
+    numbers = {"partition": 5, "offset": 5, "timestamp": 5}
+    row = {"topic": "t", **numbers, "key": "k", "value": "v", role: {member: number}}
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    hint = str(refusal(path).hint)
+    option, assignment = shlex.split(hint.partition(": ")[2])
+    assert (option, assignment) == ("--fields", f"{role}={role}.{member}")
+    with open_one(path, fields=dict([assignment.split("=")])) as dump:
+        (split,) = dump.splits(1 << 40)
+        ((_, _, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
+    assert (record.partition, record.offset, record.timestamp_ms) == (5, 5, 5)
+
+
 @pytest.mark.parametrize("value", ["[B@3cd661db is an address", "Struct{id=1}", "[orders]: a, b"])
 def test_text_of_that_kind_may_be_a_value(value: str, tmp_path: Path) -> None:
     path = tmp_path / "d.txt"

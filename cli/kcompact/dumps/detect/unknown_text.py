@@ -85,6 +85,14 @@ _LOOKS_LIKE = {
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
+    rb"\s*(?::.*\s+)?(?:(?:event|id|retry): ?.*\r?\n)*data: ?[{\[]": (
+        "server-sent events",
+        "take their data alone: sed -n 's/^data: *//p' FILE > NEW",
+    ),
+    rb"\s*(?:\+-[-+]*\+\s|-\[? ?RECORD \d|\xe2\x94\x8c\xe2\x94\x80)": (  # Spark's, psql's, ClickHouse's
+        "a table drawn for the eye, in which long texts may be cut",
+        "export the topic itself as JSON lines (kcat -J), or write the rows as JSON, not as a table",
+    ),
     rb"\s*<(?:\?xml|!DOCTYPE|html)\b": ("XML or HTML", "export as JSON lines (kcat -J) or CSV"),
     rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
     rb"ConsumerRecord\(topic='": ("Python's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),

@@ -15,7 +15,7 @@ _NEARLY_ALL = 0.95
 _MOST = 0.9
 _BETWEEN_RECORDS = b" \t\r\n\0\x1e"
 _NULLS = (None, b"null", b"NULL")
-_JSON_BEHIND = re.compile(rb"(?P<key>)(?P<sign>[!-/:-@^`|~ \t]+)(?P<value>[{\[].*)", re.DOTALL)
+_JSON_BEHIND = re.compile(rb"(?P<key>)(?P<sign>[!-/:-@^`|~ \t]+)(?P<value>[{\[].*|null)", re.DOTALL)
 _KEY_AND_JSON = re.compile(_JSON_BEHIND.pattern.replace(b"<key>", rb"<key>[^{\[]*?\w"), re.DOTALL)
 _OFFSETS_KEY = re.compile(rb"\[[^\[\]]+\]")  # of __consumer_offsets: [group,topic,partition]
 
@@ -127,6 +127,9 @@ def _fits(names: list[str], rows: list[Cells]) -> bool:
     """Whether rows hold what names say: numbers, a time, a topic, keys some of which come again."""
     if names == _KEY_VALUE.split(","):
         return _are_keys([row[0] or b"" for row in rows])
+    places = [names.index(name) for name in ("topic", "partition", "offset") if name in names]
+    if len({tuple(row[place] for place in places) for row in rows}) < len(rows):
+        return False  # no log has an offset twice
     return all(
         _KINDS[name].fullmatch(row[place] or b"")
         for row in rows
