@@ -196,6 +196,36 @@ def test_what_cannot_be_meant_is_refused(path: Path, options: dict[str, Any], me
         records(path, **options)
 
 
+def test_a_misspelt_dialect_is_answered_with_what_is_spelt_alike(path: Path) -> None:
+    dump(path, envelope(0, "k"))
+    with pytest.raises(InputError, match="no such dialect") as refused:
+        open_one(path, dialect="kcta")
+    assert str(refused.value.hint).startswith("is it kcat or ")
+    assert "maxwell" not in str(refused.value.hint)
+
+
+def test_a_delimiter_that_divides_nothing_is_noted(path: Path) -> None:
+    with open_one(dump(path, envelope(0, "k")), delimiter=",") as opened:
+        assert any("--delimiter is not used" in note for note in opened.notes)
+    with open_one(dump(path, envelope(0, "k"))) as opened:
+        assert not any("--delimiter" in note for note in opened.notes)
+
+
+def test_keys_that_scripts_made_of_nulls_are_noted(path: Path) -> None:
+    """JavaScript's ``${message.key}`` of a record without key: without a note, all but the last would go."""
+    dump(path, *(envelope(n, key) for n, key in enumerate(["undefined", "a", "undefined", "null"])))
+    with open_one(path) as opened:
+        (note,) = [note for note in opened.notes if "as which tools write nulls" in note]
+    assert "2 keys of the first records are the text undefined" in note
+    assert "--tombstone literal:undefined" in note
+    assert [record.key for record in records(path, tombstone="literal:undefined")] == [
+        None,
+        b"a",
+        None,
+        b"null",
+    ]
+
+
 def test_a_forced_dialect_that_does_not_fit_is_noticed(path: Path) -> None:
     dump(path, envelope(0, "not base64!"))
     with open_one(path, dialect="plain-base64") as opened:

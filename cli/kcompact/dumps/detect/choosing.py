@@ -1,10 +1,12 @@
 """Which dialect a sample of records is written in, with its places and encodings."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+from shlex import quote
 from typing import Any
 
 from kcompact.dumps.detect.avro_json import refuse_avro_json
@@ -39,6 +41,7 @@ from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_op
 from kcompact.dumps.dialects.part_names import refuse_likely_places
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import shown
+from kcompact.dumps.text.csv_reader import NULL_TEXTS
 from kcompact.errors import InputError
 
 
@@ -78,6 +81,7 @@ def _ask_for_encodings(
     ``fitting``: other dialects that it may be; None: it is known for sure, or named by the user.
     """
     notes = note_on_short_keys(dialect, sample) + _note_on_rounded_keys(dialect, sample)
+    notes += _notes_on_null_keys(dialect, sample)
     if fitting is not None and dialect.key_encoding == "text":
         notes += ask_for_base64(path, dialect, sample)
         for other in fitting:
@@ -90,6 +94,23 @@ def _ask_for_encodings(
     if dialect.header_names_encoding == "text":
         ask_for_headers(path, dialect.headers, sample)
     return notes
+
+
+def _notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Notes on keys of JSON that are a word as which JavaScript or Python write a null as text.
+
+    Cells of CSV are counted, all of them.
+    """
+    if dialect.layouts == ("csv_lines",) or dialect.key_encoding != "text" or dialect.null_literal:
+        return ()
+    counts = Counter(texts_among(values_at(sample, dialect.key)))
+    as_one = "as which tools write nulls, and all of them count as one key: if it is one, --tombstone"
+    return tuple(
+        f"{counts[text]} keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
+        " takes it as such, in keys and values alike"
+        for text in NULL_TEXTS.values()
+        if counts[text] > 1
+    )
 
 
 def _note_on_rounded_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
