@@ -82,6 +82,17 @@ def test_lines_that_lost_something_are_refused(tmp_path: Path, line: str, messag
     assert message in caught.value.message
 
 
+def test_what_a_decoder_shows_is_answered_with_the_way_to_print_without(tmp_path: Path) -> None:
+    shown = record_line(0, "k", "v").replace("keySize: 1", "keySize: 26")
+    path = tmp_path / "log.txt"
+    path.write_text(HEADER + BATCH.format(0) + shown.replace("key: k", "key: offset_commit::group=g"))
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="not the 26 bytes") as caught:
+            check_notes(dump, notes)
+    assert "print without them" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("version", ["2.0", "2.4", "2.8", "4.0-pasted"])
 def test_every_version_s_lines_tell_the_same(version: str, tmp_path: Path) -> None:
     path = Path(__file__).parent / "fixtures" / f"dump-log-{version}.txt"

@@ -31,11 +31,13 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
                 " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
             )
         if not counts.get("value") and not (options.tombstone or "").startswith(("missing", "empty")):
+            may_be_row = dialect.layouts != ("csv_lines",) and "value" not in options.fields
+            as_row = " (value= where a record as a whole is the value)" if may_be_row else ""
             raise InputError(
                 f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
                 " are no tombstones",
                 hint="export again with values (rpk: without --meta-only), or name the field with --fields"
-                " value=FIELD; if all records really are tombstones, add --tombstone missing",
+                f" value=FIELD{as_row}; if all records really are tombstones, add --tombstone missing",
             )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import QUOTING, ROLES, Dialect
@@ -22,10 +23,10 @@ _TOMBSTONES: dict[str, dict[str, Any]] = {
 def forced(name: str) -> Dialect:
     """The dialect of ``--dialect NAME``. Raises InputError."""
     if name not in BY_NAME:
-        raise InputError(
-            f"--dialect {name}: no such dialect",
-            hint="kcompact inspect --dialects lists them: " + ", ".join(sorted(BY_NAME)),
-        )
+        near = get_close_matches(name.lower(), sorted(BY_NAME))
+        all_names = "kcompact inspect --dialects lists them: " + ", ".join(sorted(BY_NAME))
+        hint = f"is it {' or '.join(near)}? kcompact inspect --dialects lists all" if near else all_names
+        raise InputError(f"--dialect {name}: no such dialect", hint=hint)
     return BY_NAME[name]
 
 

@@ -35,12 +35,12 @@ DAMAGED_HINT = (
 )
 
 
-def _timestamp_hint(raw: Any, place: str | None) -> str:
-    """The remedy for what is no timestamp; the one member of an object, as of a Rust enum, may be it."""
+def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
+    """Where an object stands for a number, as of a Rust enum or MongoDB's JSON, its one member may be it."""
     name = next(iter(raw)) if isinstance(raw, dict) and len(raw) == 1 else ""
-    if place is not None and re.fullmatch(r"\w+", name):
-        return f"name the member that holds it: --fields {shlex.quote(f'timestamp={place}.{name}')}"
-    return _TIMESTAMP_HINT
+    if place is None or re.fullmatch(r"\$?[A-Za-z_]\w*", name) is None:
+        return None
+    return f"name the member that holds it: --fields {shlex.quote(f'{role}={place}.{name}')}"
 
 
 _TIMESTAMP_HINT = (
@@ -130,7 +130,7 @@ class FieldRules:
                     "name the field with --fields partition=FIELD, if it has another name here",
                 )
             return self.partition
-        return _whole_number(raw, "partition", INT_MAX)
+        return _whole_number(raw, "partition", INT_MAX, self.dialect.partition)
 
     def to_offset(self, raw: Any, ordinal: int) -> int:
         """The offset a record names; in a dump without offsets, its number in the file."""
@@ -141,7 +141,7 @@ class FieldRules:
                 f"no {self.dialect.offset} in the record",
                 "name the field with --fields offset=FIELD, if it has another name here",
             )
-        return _whole_number(raw, "offset", LARGEST_OFFSET)
+        return _whole_number(raw, "offset", LARGEST_OFFSET, self.dialect.offset)
 
     def to_timestamp_ms(self, raw: Any) -> int:
         """Milliseconds since the epoch; -1 where there is none."""
@@ -158,7 +158,7 @@ class FieldRules:
         try:
             timestamp = timestamp_ms(raw, self.dialect.timestamp_unit)
         except (ValueError, OverflowError) as error:
-            hint = _timestamp_hint(raw, self.dialect.timestamp)
+            hint = _member_hint(raw, "timestamp", self.dialect.timestamp) or _TIMESTAMP_HINT
             raise UnreadableError(f"{shown(raw)} is not a timestamp", hint) from error
         if abs(timestamp) > LONG_MAX:
             raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
@@ -257,11 +257,11 @@ class FieldRules:
             self.count("rounded_keys", key.decode("utf-8", "replace")[:60])
 
 
-def _whole_number(raw: Any, role: str, largest: int) -> int:
+def _whole_number(raw: Any, role: str, largest: int, place: str | None) -> int:
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     if type(number) is not int:
         hint = _FLOAT_HINT if _FLOAT.fullmatch(str(raw)) else DAMAGED_HINT
-        hint = _COLUMNS_HINT if isinstance(raw, dict) else hint
+        hint = _member_hint(raw, role, place) or (_COLUMNS_HINT if isinstance(raw, dict) else hint)
         raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", hint)
     if not 0 <= number <= largest:
         raise UnreadableError(f"{role} {shown(raw)} is out of range", DAMAGED_HINT)

@@ -221,10 +221,14 @@ def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tup
     # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
     content, label_after, remainder = text.partition(following) if following else (text, b"", b"")
     if b"\xef\xbf\xbd" not in content:
-        raise UnreadableError(f"not the {size} bytes that the line tells", "was the output edited or cut?")
+        raise UnreadableError(f"not the {size} bytes that the line tells", _SIZE_HINT)
     return content, label_after + remainder
 
 
+_SIZE_HINT = (
+    "was the output edited or cut? decoders (--offsets-decoder, --transaction-log-decoder, ...) show other"
+    " texts than keys and values are: print without them"
+)
 _FIRST_LINES = 20
 _TOLD = re.compile(
     rb"^([ \t]*)(?:baseOffset: \d+ lastOffset: |[|-] offset: \d+ |offset: \d+ position: |\| offset: "
