@@ -44,3 +44,10 @@ def test_a_log_that_is_compacted_has_no_such_note(tmp_path: Path, kcompact: Cli)
     dump = write_kcat(tmp_path / "orders.jsonl", RECORDS)
     run = kcompact("compact", dump, "--respect-dirty-ratio", "-o", tmp_path / "out.jsonl")
     assert (run.exit_code, run.stderr) == (0, "")
+
+
+def test_a_ratio_that_nobody_asks_for_is_noted(tmp_path: Path, kcompact: Cli) -> None:
+    dump = write_kcat(tmp_path / "orders.jsonl", RECORDS)
+    run = kcompact("compact", dump, "--min-cleanable-dirty-ratio=1", "-o", tmp_path / "out.jsonl")
+    assert run.exit_code == 0
+    assert run.stderr == "note: --min-cleanable-dirty-ratio has no effect without --respect-dirty-ratio\n"

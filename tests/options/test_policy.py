@@ -51,6 +51,15 @@ def test_nothing_given_leaves_kafka_s_defaults_and_one_closed_segment_per_record
     assert policies().for_topic("orders") == Policy(now_ms=5)
 
 
+def test_retention_that_no_policy_asks_for_is_noted() -> None:
+    no_delete = policies(retention_ms="1h", retention_bytes="5")
+    assert [note.partition(" has no effect")[0] for note in no_delete.notes] == [
+        "--retention-ms",
+        "--retention-bytes",
+    ]
+    assert policies(retention_ms="1h", cleanup_policy="compact,delete").notes == []
+
+
 def test_a_describe_text_applies_to_the_topic_it_names(tmp_path: Path) -> None:
     path = tmp_path / "describe.txt"
     path.write_text("Topic: a\tPartitionCount: 1\tConfigs: segment.ms=7\n")

@@ -69,6 +69,8 @@ class CompactCommand(Command):
         started = time.monotonic()
         names = self._names()
         policies = policies_for(self.policy, self._base_policy())
+        if self.policy.min_cleanable_dirty_ratio is not None and not self.cleaning.respect_dirty_ratio:
+            policies.notes.append("--min-cleanable-dirty-ratio has no effect without --respect-dirty-ratio")
         with ExitStack() as stack:
             state = self._open_state(stack, names)
             publication = stack.enter_context(self._open_publication(names, state))

@@ -124,7 +124,11 @@ def policies_for(options: PolicyOptions, base: Policy) -> Policies:
     ):
         refused = "brokers since Kafka 4.1 refuse such segments"
         notes.append(f"{segment_bytes.place} below {SMALLEST_SEGMENT_BYTES}: {refused}")
-    return Policies(base, entries, files, notes)
+    policies = Policies(base, entries, files, notes)
+    if not any("delete" in policy.cleanup_policy for policy in policies.topic_policies().all_policies):
+        limits = [entries[name].place for name in ("retention.ms", "retention.bytes") if name in entries]
+        notes += [f"{place} has no effect: the cleanup.policy has no delete" for place in limits]
+    return policies
 
 
 def _option_entry(field_name: str, text: str) -> ConfigEntry:

@@ -114,6 +114,8 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     if is_json:
         refuse_telling_lines(path, file.head)
     recognised = recognise_json(file, options) if is_json else recognise_text(file, options)
+    if is_json and options.delimiter is not None:
+        notes = (*notes, "--delimiter is not used: the records are JSON, not columns of text")
     if not notes:
         return recognised
     begin = recognised.shape.begin  # to be that of the output, which the tool's lines are no part of
