@@ -207,9 +207,10 @@ def fields_of(value: Any) -> list[str]:
 
 def _columns_of(row: dict[str, Any]) -> list[str]:
     """The names in a row, which lies in an object ``Value`` where Avro's own JSON names types."""
-    ((outer, inner), *others) = [*row.items(), ("", None)]
-    is_wrapped = len(others) == 1 and outer.rpartition(".")[2] == "Value" and isinstance(inner, dict)
-    return [f"{escaped(outer)}.{escaped(name)}" for name in inner] if is_wrapped else list(row)
+    for name, inner in row.items() if len(row) == 1 else ():
+        if name.rpartition(".")[2] == "Value" and isinstance(inner, dict):
+            return [f"{escaped(name)}.{escaped(column)}" for column in inner]
+    return list(row)
 
 
 def _payload(parsed: ParsedJson) -> Path:
