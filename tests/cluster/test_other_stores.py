@@ -1,21 +1,19 @@
 """Dumps on Google's and on Azure's store, in and out, against emulators of them."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from other_stores import ACCOUNT, AZURITE, OtherStore, azure_server, gs_server
+from other_stores import ACCOUNT, AZURITE, AZURITE_KEY, OtherStore, azure_server, azure_token, gs_server
 from store_runs import SAMPLE, records_of, run_kcompact
 
 pytestmark = pytest.mark.spark
-needs_azurite = pytest.mark.skipif(
-    AZURITE is None, reason="Azurite comes from npm, and this machine does not have it"
-)
 NOW = ("--now", "1760030000000")
 
 
-@pytest.fixture(scope="module", params=["gs", pytest.param("azure", marks=needs_azurite)])
+@pytest.fixture(scope="module", params=["gs", pytest.param("azure", marks=pytest.mark.at_length)])
 def other_store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[OtherStore]:
@@ -59,7 +57,7 @@ def test_a_bucket_that_is_not_there_is_named(other_store: OtherStore, tmp_path: 
         assert f"error: {address}: there is no such bucket" in run.stderr
 
 
-@needs_azurite
+@pytest.mark.at_length
 def test_a_state_lies_beside_the_dump_on_azure(tmp_path: Path) -> None:
     with azure_server(tmp_path) as store:
         store.put("orders/orders.jsonl", SAMPLE.read_bytes())
@@ -72,7 +70,41 @@ def test_a_state_lies_beside_the_dump_on_azure(tmp_path: Path) -> None:
         assert list(store.objects("state/")) == ["state.json"]
 
 
-@needs_azurite
+def test_an_aborted_file_of_a_delta_table_is_left_out_of_one_of_its_folders(
+    other_store: OtherStore, tmp_path: Path
+) -> None:
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    other_store.put("table/day=1/a.jsonl", b"".join(lines[:300]))
+    other_store.put("table/day=1/b.jsonl", b"".join(lines[300:]))
+    other_store.put("table/_delta_log/00000000000000000000.json", b'{"add":{"path":"day=1/a.jsonl"}}\n')
+    line = ("inspect", f"{other_store.root}table/day=1/", "--format", "json")
+    run = run_kcompact(*line, environment=other_store.environment, folder=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert sum(log["records"] for log in json.loads(run.stdout)["logs"]) == 300
+    assert "_delta_log does not list it" in run.stderr
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize(("rights", "code"), [("rwdl", 0), ("rl", 2)])
+def test_a_token_of_azure_opens_a_container(tmp_path: Path, rights: str, code: int) -> None:
+    with azure_server(tmp_path) as store:
+        store.put("orders/orders.jsonl", SAMPLE.read_bytes())
+        stated = store.environment["AZURE_STORAGE_CONNECTION_STRING"]
+        token = azure_token(rights)
+        environment = {
+            "AZURE_STORAGE_CONNECTION_STRING": stated.replace(
+                f"AccountKey={AZURITE_KEY}", f"SharedAccessSignature={token}"
+            )
+        }
+        line = ("compact", f"{store.root}orders/", "-o", f"{store.root}out/", "-q", "--no-report")
+        run = run_kcompact(*line, environment=environment, folder=tmp_path)
+        assert run.returncode == code, run.stderr
+        assert ("_SUCCESS" in store.objects("out/")) == (code == 0)
+        assert ("the store refuses these credentials" in run.stderr) == (code == 2)
+        assert token[-20:] not in run.stdout + run.stderr
+
+
+@pytest.mark.at_length
 def test_a_wrong_key_of_azure_is_a_refusal(tmp_path: Path) -> None:
     with azure_server(tmp_path) as store:
         stated = store.environment["AZURE_STORAGE_CONNECTION_STRING"].replace("Eby8", "Eby9")

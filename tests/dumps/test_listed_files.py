@@ -306,7 +306,7 @@ def stored_listing(
     monkeypatch.setattr(
         stored,
         "child_names",
-        lambda folder: {
+        lambda folder, _: {
             name.removeprefix(folder.removeprefix("s3://b/")).partition("/")[0]
             for name in below
             if name.startswith(folder.removeprefix("s3://b/"))

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from pyarrow.fs import FileInfo, FileSelector, FileSystemHandler, FileType, PyFileSystem
 
+from kcompact.dumps.files.listed_files import SIGNS
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import object_stores
 from kcompact.storage.endpoints import AzureAccount, azure_account, check_google_credentials, gs_endpoint
-from kcompact.storage.object_stores import delete, list_objects
+from kcompact.storage.object_stores import child_names, delete, list_objects
 
 ADDRESS = "archive@acme.dfs.core.windows.net"
 BLOBS = "https://acme.blob.core.windows.net"
@@ -98,10 +99,14 @@ def test_where_nothing_holds_credentials_of_googles_it_is_said_at_once(
 
 
 class Answers(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types
-    """A store with one object, ``bucket/in/a.jsonl``, that says of folders that there are none."""
+    """A store with one object, ``bucket/in/a.jsonl``, that says of folders that there are none.
 
-    def __init__(self, **errors: OSError) -> None:
+    ``sizes``: those of more; of folders -1.
+    """
+
+    def __init__(self, sizes: dict[str, int] | None = None, **errors: OSError) -> None:
         self.errors = errors
+        self.sizes = {"bucket": -1, "bucket/in/a.jsonl": 3} | (sizes or {})
 
     def get_type_name(self) -> str:
         return "answers"
@@ -110,10 +115,16 @@ class Answers(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types
         return path
 
     def get_file_info(self, paths: list[str]) -> list[FileInfo]:
-        types = {"bucket": FileType.Directory, "bucket/in/a.jsonl": FileType.File}
-        return [FileInfo(path, types.get(path, FileType.NotFound), size=3) for path in paths]
+        if (error := self.errors.get("get_file_info")) and "bucket" in paths:
+            raise error
+        types = {path: FileType.Directory if size < 0 else FileType.File for path, size in self.sizes.items()}
+        return [
+            FileInfo(path, types.get(path, FileType.NotFound), size=self.sizes.get(path)) for path in paths
+        ]
 
     def get_file_info_selector(self, selector: FileSelector) -> list[FileInfo]:
+        if error := self.errors.get("get_file_info_selector"):
+            raise error
         return self.get_file_info(["bucket/in/a.jsonl"] if selector.base_dir == "bucket/in" else [])
 
     def delete_file(self, _: str) -> None:
@@ -127,8 +138,10 @@ class Answers(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types
     open_input_stream = open_input_file = open_output_stream = open_append_stream = _unused
 
 
-def _answering(monkeypatch: pytest.MonkeyPatch, **errors: OSError) -> None:
-    system = PyFileSystem(Answers(**errors))
+def _answering(
+    monkeypatch: pytest.MonkeyPatch, sizes: dict[str, int] | None = None, **errors: OSError
+) -> None:
+    system = PyFileSystem(Answers(sizes, **errors))
     monkeypatch.setattr(
         object_stores, "located", lambda address: (system, address.partition("://")[2].rstrip("/"))
     )
@@ -141,6 +154,53 @@ def test_a_folder_that_the_store_does_not_see_is_listed(monkeypatch: pytest.Monk
     assert list_objects("gs://bucket/out/") == []
     with pytest.raises(InputError, match="there is no such bucket"):
         list_objects("gs://bouquet/in/")
+
+
+def test_a_folder_of_googles_store_is_seen_that_it_does_not_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyarrow lists the folders there that somebody has made, and no others: ``_delta_log`` may be none."""
+    _answering(monkeypatch, {"bucket/in/_delta_log": -1})
+    assert child_names("gs://bucket/in/", SIGNS) == {"_delta_log"}
+    assert child_names("s3://bucket/in/", SIGNS) == set()
+    assert child_names("s3://bucket/in/", ("a.jsonl", "b.jsonl")) == {"a.jsonl"}
+
+
+def test_an_empty_object_called_as_a_folder_is_its_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hadoop leaves such marks on Azure."""
+    _answering(monkeypatch, {"bucket/in": 0, "bucket/out": 0})
+    assert [entry.address for entry in list_objects("s3://bucket/in")] == ["s3://bucket/in/a.jsonl"]
+    assert [(entry.address, entry.size) for entry in list_objects("s3://bucket/out")] == [
+        ("s3://bucket/out", 0)
+    ]
+    _answering(monkeypatch, {"bucket/in": 1})
+    assert [entry.address for entry in list_objects("s3://bucket/in")] == ["s3://bucket/in"]
+
+
+def test_names_with_two_slashes_on_azure_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyarrow lists a folder of them as a folder in itself, and would look into that for ever."""
+
+    class Circle(Answers):
+        def get_file_info_selector(self, selector: FileSelector) -> list[FileInfo]:
+            assert not selector.recursive
+            below = {"bucket": ["bucket/in"], "bucket/in": ["bucket/in/a.jsonl", "bucket/in"]}
+            return self.get_file_info(below[selector.base_dir])
+
+    system = PyFileSystem(Circle({"bucket/in": -1}))
+    monkeypatch.setattr(object_stores, "located", lambda _: (system, "bucket"))
+    with pytest.raises(InputError, match="a name with // in it"):
+        list_objects("abfss://bucket@acme/")
+
+
+def test_below_a_file_of_hdfs_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    _answering(monkeypatch, get_file_info_selector=OSError("Unable to list directory"))
+    assert list_objects("hdfs://bucket/in/a.jsonl/") == []
+
+
+def test_an_empty_prefix_needs_no_leave_to_ask_about_its_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    _answering(monkeypatch, get_file_info=PermissionError(errno.EACCES, "no"))
+    assert list_objects("gs://bucket/out/") == []
+    _answering(monkeypatch, get_file_info=OSError("SLOW_DOWN"))
+    with pytest.raises(InputError, match="does not answer"):
+        list_objects("gs://bucket/out/")
 
 
 def test_addresses_below_a_container_of_azure_keep_their_account() -> None:

@@ -1,5 +1,7 @@
 """Stores other than S3 on loopback, in processes of their own: emulators of Google's and of Azure's."""
 
+import base64
+import hmac
 import os
 import shutil
 import socket
@@ -9,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 from pyarrow.fs import AzureFileSystem, FileSelector, FileSystem, FileType, GcsFileSystem
 
 from s3_server import await_port
 
-AZURITE = shutil.which("azurite-blob")
 ACCOUNT = "devstoreaccount1"  # Azurite's own, as its key, which its manual states
 AZURITE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
@@ -33,7 +35,9 @@ class OtherStore:
 
     def objects(self, prefix: str) -> dict[str, bytes]:
         """All objects below a prefix, by what follows it."""
-        infos = self.system.get_file_info(FileSelector(f"bucket/{prefix}", recursive=True))
+        infos = self.system.get_file_info(
+            FileSelector(f"bucket/{prefix}", recursive=True, allow_not_found=True)
+        )
         return {
             info.path.removeprefix(f"bucket/{prefix}"): self._content(info.path)
             for info in sorted(infos, key=lambda info: info.path)
@@ -68,8 +72,10 @@ def gs_server(folder: Path) -> Iterator[OtherStore]:
 @contextmanager
 def azure_server(folder: Path) -> Iterator[OtherStore]:
     """Azurite, Microsoft's emulator of Azure's store, from npm; it is stopped by its process id."""
+    azurite = shutil.which("azurite-blob")
+    assert azurite is not None, "npm install --global azurite"
     port = _free_port()
-    command = [str(AZURITE), "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck"]
+    command = [azurite, "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck"]
     with _running([*command, "--disableTelemetry"], folder, port):
         place = f"127.0.0.1:{port}"
         system = AzureFileSystem(
@@ -84,6 +90,16 @@ def azure_server(folder: Path) -> Iterator[OtherStore]:
         stated = f"AccountName={ACCOUNT};AccountKey={AZURITE_KEY};BlobEndpoint=http://{place}/{ACCOUNT};"
         environment = {"AZURE_STORAGE_CONNECTION_STRING": stated}
         yield OtherStore(f"abfss://bucket@{ACCOUNT}.dfs.core.windows.net/", environment, system)
+
+
+def azure_token(rights: str) -> str:
+    """A token (SAS) for what is in the container, signed as Azure's REST reference says."""
+    facts = {"sp": rights, "se": "2099-01-01T00:00:00Z", "sv": "2021-08-06", "sr": "c"}
+    text = "\n".join(
+        [rights, "", facts["se"], f"/blob/{ACCOUNT}/bucket", "", "", "", facts["sv"], facts["sr"], *[""] * 7]
+    )
+    digest = hmac.digest(base64.b64decode(AZURITE_KEY), text.encode(), "sha256")
+    return urlencode(facts | {"sig": base64.b64encode(digest).decode()})
 
 
 def _free_port() -> int:

@@ -113,7 +113,7 @@ def _azure(account: AzureAccount) -> "FileSystem":
     return AzureFileSystem(
         account.name,
         account_key=account.key or None,
-        sas_token=account.sas_token or None,
+        sas_token=f"?{account.sas_token}" if account.sas_token else None,  # pyarrow puts it behind addresses
         blob_storage_authority=authority,
         dfs_storage_authority=authority.replace("blob", "dfs", 1),
         blob_storage_scheme=parts.scheme,

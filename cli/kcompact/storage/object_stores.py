@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -59,15 +60,19 @@ def refuse_other_address(option: str, path: str) -> None:
 
 def list_objects(address: str) -> list[StoredObject]:
     """The object of this address, or all below it as a folder, by address. Empty: there is nothing."""
-    from pyarrow.fs import FileSelector, FileType
+    from pyarrow.fs import FileType
 
     system, path = located(address)
     with explained(address):
         entry = system.get_file_info(path)
-        if entry.type == FileType.File and not address.endswith("/"):
+        is_object = entry.type == FileType.File and not address.endswith("/")
+        if is_object and entry.size:
             return [StoredObject(address, entry.size, entry.mtime_ns)]
         # Of Azure "not found" may be wrong: pyarrow sees the first of all names that begin as this one.
-        entries = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
+        is_file_of_hdfs = entry.type == FileType.File and address.startswith("hdfs:")
+        entries = [] if is_file_of_hdfs else _below(system, path, address)
+        if is_object and not entries:  # else it is the mark of a folder, as Hadoop leaves it on Azure
+            entries = [entry]
         if entry.type == FileType.NotFound and not entries:
             _refuse_missing_bucket(system, address, path)
     files = [
@@ -80,6 +85,23 @@ def list_objects(address: str) -> list[StoredObject]:
     return sorted(files, key=lambda file: file.address)
 
 
+def _below(system: "FileSystem", path: str, address: str) -> list[Any]:
+    """All below a folder. Of Azure folder by folder: pyarrow would go in circles in names with //."""
+    from pyarrow.fs import FileSelector, FileType
+
+    entries: list[Any] = []
+    is_azure = address.startswith("abfss:")
+    folders = [path]
+    for folder in folders:
+        selector = FileSelector(folder, recursive=not is_azure, allow_not_found=True)
+        entries += (infos := system.get_file_info(selector))
+        below = [info.path.rstrip("/") for info in infos if is_azure and info.type == FileType.Directory]
+        if folder in below:
+            raise OSError("Empty path component")
+        folders += below
+    return entries
+
+
 def _address_of(beside: str, path: str) -> str:
     """The address of a path that pyarrow lists, on the store and in the bucket of an address ``beside``."""
     parts = urlsplit(beside)
@@ -87,13 +109,15 @@ def _address_of(beside: str, path: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/{key}"
 
 
-def child_names(address: str) -> set[str]:
-    """The names of objects and folders directly below a prefix. Empty where the store may not show them."""
-    from pyarrow.fs import FileSelector
+def child_names(address: str, names: Collection[str]) -> set[str]:
+    """Those of ``names`` that lie directly below a prefix. Empty where the store may not show them."""
+    from pyarrow.fs import FileSelector, FileType
 
     system, path = located(address)
+    of_gs = [f"{path}/{name}" for name in names if address.startswith("gs:")]  # it lists no folders
     try:
-        return {info.base_name for info in system.get_file_info(FileSelector(path, allow_not_found=True))}
+        infos = system.get_file_info(of_gs or FileSelector(path, allow_not_found=True))
+        return {info.base_name for info in infos if info.type != FileType.NotFound} & {*names}
     except OSError as error:
         if not is_refusal(error):
             raise in_words(address, error, InputError) from None
@@ -104,8 +128,14 @@ def _refuse_missing_bucket(system: "FileSystem", address: str, path: str) -> Non
     from pyarrow.fs import FileType
 
     bucket = path.strip("/").partition("/")[0]
-    if not address.startswith("hdfs:") and system.get_file_info(bucket).type == FileType.NotFound:
-        raise no_such_bucket(address)
+    try:
+        is_missing = system.get_file_info(bucket).type == FileType.NotFound
+    except OSError as error:  # a token for what is in a container of Azure may not ask about that itself
+        if not is_refusal(error):
+            raise
+    else:
+        if is_missing and not address.startswith("hdfs:"):
+            raise no_such_bucket(address)
 
 
 def read(address: str) -> bytes:

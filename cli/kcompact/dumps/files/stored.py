@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from kcompact.dumps.files.listed_files import ICEBERG, FileList, Reader, folders_with_lists, list_of
+from kcompact.dumps.files.listed_files import ICEBERG, SIGNS, FileList, Reader, folders_with_lists, list_of
 from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, doubtful_place, is_mark, is_of_runs
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
@@ -96,7 +96,7 @@ def _nothing_named(argument: str, passed_over: list[str]) -> InputError:
     if passed_over:
         hint = f"what is there is hidden or a tool's own: name it, as {passed_over[0]}"
         return InputError(f"{argument}: there is no object that is read unasked", hint=hint)
-    below = f"{argument.rstrip('/')}/**" if _MAGIC.search(argument) else None
+    below = f"{argument.rstrip('/')}/**" if _MAGIC.search(argument.removesuffix("/**")) else None
     remedy = f"a pattern names objects, all below some prefixes as '{below}'" if below else None
     return InputError(f"{argument}: there is no such object, and nothing below it", hint=remedy)
 
@@ -217,7 +217,7 @@ def _list_above(prefix: str) -> tuple[str, FileList] | None:
     folder, within = prefix.rstrip("/"), ""
     while "=" in (name := folder.rpartition("/")[2]) or name == ICEBERG[1]:
         folder, within = folder_of(folder), f"{name}/{within}"
-        if file_list := list_of(folder, child_names(f"{folder}/"), _READER):
+        if file_list := list_of(folder, child_names(f"{folder}/", SIGNS), _READER):
             return within, file_list
     return None
 
