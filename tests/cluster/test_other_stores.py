@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from other_stores import ACCOUNT, AZURITE, AZURITE_KEY, OtherStore, azure_server, azure_token, gs_server
+from other_stores import ACCOUNT, AZURITE_KEY, OtherStore, azure_server, azure_token, gs_server
 from store_runs import SAMPLE, records_of, run_kcompact
 
 pytestmark = pytest.mark.spark
