@@ -12,6 +12,7 @@ from kcompact.dumps.files.listed_files import SIGNS
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import object_stores
 from kcompact.storage.endpoints import AzureAccount, azure_account, check_google_credentials, gs_endpoint
+from kcompact.storage.file_systems import parts_of
 from kcompact.storage.object_stores import child_names, delete, list_objects
 
 ADDRESS = "archive@acme.dfs.core.windows.net"
@@ -53,6 +54,16 @@ def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
             },
             "archive",
             AzureAccount("acme", "http://127.0.0.1:10000/acme", "k=="),
+        ),
+        (
+            {"CONNECTION_STRING": f"BlobEndpoint={BLOBS}/;SharedAccessSignature=sv=1&sig=a%3D"},
+            "archive",
+            AzureAccount("acme", BLOBS, "", "sv=1&sig=a%3D"),
+        ),
+        (
+            {"CONNECTION_STRING": "BlobEndpoint=https://b.blob.core.windows.net/;SharedAccessSignature=s"},
+            ADDRESS,
+            AzureAccount("acme", BLOBS),
         ),
         ({"CONNECTION_STRING": "AccountName=other;AccountKey=k=="}, ADDRESS, AzureAccount("acme", BLOBS)),
         (
@@ -201,6 +212,11 @@ def test_an_empty_prefix_needs_no_leave_to_ask_about_its_container(monkeypatch: 
     _answering(monkeypatch, get_file_info=OSError("SLOW_DOWN"))
     with pytest.raises(InputError, match="does not answer"):
         list_objects("gs://bucket/out/")
+
+
+@pytest.mark.parametrize("authority", ["b]", "a[b@acme", "[::1"])
+def test_a_bucket_may_be_called_as_no_host_can_be(authority: str) -> None:
+    assert parts_of(f"abfss://{authority}/in/a[0]?#") == ("abfss", authority, "in/a[0]?#")
 
 
 def test_addresses_below_a_container_of_azure_keep_their_account() -> None:

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from kcompact.errors import InputError, KcompactError, OutputError
 from kcompact.storage.endpoints import AzureAccount, place_of_store, s3_region
+from kcompact.storage.file_systems import parts_of
 from kcompact.storage.store_errors import explained
 
 if TYPE_CHECKING:
@@ -41,13 +41,10 @@ class ConditionalObjects:
     def __init__(self, prefix: str) -> None:
         """Raise InputError where the store has no conditional writes, or nothing here knows how to ask."""
         self.prefix = prefix
-        parts = urlsplit(prefix)
-        _check_possible(prefix, parts.scheme)
-        if not parts.netloc:
-            raise InputError(f"{prefix}: names no bucket", hint="write s3://bucket/prefix/")
-        self._key = prefix.partition("://")[2].partition("/")[2]
+        scheme, authority, self._key = parts_of(prefix)
+        _check_possible(prefix, scheme)
         with _explained(prefix, InputError):
-            self._store = _store(parts.scheme, parts.netloc)
+            self._store = _store(scheme, authority)
 
     def read(self, name: str) -> tuple[bytes, Version] | None:
         """An object and its version; None: there is none. Raises InputError."""

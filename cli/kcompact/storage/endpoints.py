@@ -85,7 +85,9 @@ def azure_account(authority: str) -> AzureAccount:
     A key or token of another account is not sent. Raises InputError where nothing names an account.
     """
     stated = dict(part.partition("=")[::2] for part in _variable(_CONNECTION).split(";") if part)
-    stated_name = stated.get("AccountName") or _variable(*_ACCOUNTS)
+    stated_host = urlsplit(stated.get("BlobEndpoint", "")).netloc  # with a token, it alone names the account
+    of_host = stated_host.partition(".")[0] if ".blob." in stated_host else ""
+    stated_name = stated.get("AccountName") or of_host or _variable(*_ACCOUNTS)
     host = authority.partition("@")[2]
     name, _, suffix = host.partition(".")
     if not (name := name or stated_name):

@@ -7,7 +7,7 @@ imported late: most runs need no store.
 
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from kcompact.errors import InputError, KcompactError
@@ -27,23 +27,37 @@ _ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
 _GS_SECONDS = 30  # else a quarter of an hour, in which no signal is heard
 
 
+class Address(NamedTuple):
+    """The parts of an address, as they stand in it: a bucket's or object's name may hold any sign."""
+
+    scheme: str
+    authority: str
+    key: str
+
+
+def parts_of(address: str) -> Address:
+    """The parts of an address. Raises InputError where it names no bucket."""
+    scheme, _, place = address.partition("://")
+    authority, _, key = place.partition("/")
+    if not authority:
+        raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
+    return Address(scheme, authority, key)
+
+
 def located(address: str) -> tuple["FileSystem", str]:
     """The file system of an address, and the path in it. Raises InputError."""
-    parts = urlsplit(address)
-    if not parts.netloc:
-        raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
+    scheme, authority, key = parts_of(address)
     refuse_odd_parts(address)
-    if "@" in parts.netloc and parts.scheme not in {"abfss", "hdfs"}:
+    if "@" in authority and scheme not in {"abfss", "hdfs"}:
         raise InputError(
             f"{address}: an address holds no credentials",
             hint=f"write it without them; they are looked up {LOOKED_UP}",
         )
     with explained(address):
-        system = _system(parts.scheme, parts.netloc, place_of_store(parts.scheme, parts.netloc))
-    key = address.partition("://")[2].partition("/")[2]
-    if parts.scheme == "hdfs":
+        system = _system(scheme, authority, place_of_store(scheme, authority))
+    if scheme == "hdfs":
         return system, f"/{key}"
-    bucket = parts.netloc.partition("@")[0] if parts.scheme == "abfss" else parts.netloc
+    bucket = authority.partition("@")[0] if scheme == "abfss" else authority
     return system, f"{bucket}/{key}".rstrip("/")
 
 

@@ -6,10 +6,9 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
-from urllib.parse import urlsplit
 
 from kcompact.errors import InputError, OutputError
-from kcompact.storage.file_systems import located, refuse_odd_parts
+from kcompact.storage.file_systems import located, parts_of, refuse_odd_parts
 from kcompact.storage.store_errors import explained, in_words, is_refusal, no_such_bucket
 
 if TYPE_CHECKING:
@@ -104,9 +103,9 @@ def _below(system: "FileSystem", path: str, address: str) -> list[Any]:
 
 def _address_of(beside: str, path: str) -> str:
     """The address of a path that pyarrow lists, on the store and in the bucket of an address ``beside``."""
-    parts = urlsplit(beside)
-    key = path.lstrip("/") if parts.scheme == "hdfs" else path.partition("/")[2]
-    return f"{parts.scheme}://{parts.netloc}/{key}"
+    scheme, authority, _ = parts_of(beside)
+    key = path.lstrip("/") if scheme == "hdfs" else path.partition("/")[2]
+    return f"{scheme}://{authority}/{key}"
 
 
 def child_names(address: str, names: Collection[str]) -> set[str]:
