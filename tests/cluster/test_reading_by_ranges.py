@@ -186,6 +186,7 @@ def copied(file: DumpFile, split: Split, positions: np.ndarray) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_within_parquet_is_not_taken_for_damage(
     in_row_groups: DumpFile, proxy: Proxy
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_state_comes_back_and_nothing_else_is_left(place: S3) -> None:
     assert list(place.objects(STATE)) == ["state.json"]
 
 
+@pytest.mark.slow
 def test_a_run_that_dies_while_it_publishes_leaves_both_states() -> None:
     save(state(300))
     save(state(400), finishes=False)
