@@ -86,6 +86,11 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
     [
         ('{"topic":"t","messages":[{"offset":0,"key":"a","value":"1"}]}', "in a list, messages", "jq -c"),
         (
+            '{"topic":"t","data-list":[{"offset":0,"key":"a","value":"1"}]}',
+            "in a list, data-list",
+            """jq -c 'del(.["data-list"]) + .["data-list"][]'""",
+        ),
+        (
             (
                 '{"topic_name":"t","partition_data_list":[{"records":[]},{"partition_id":1,"records":[{"offset":0,'
                 '"key":"a","value":"1","headers":[{"key":"h","value":"v"}]}]}]}'

@@ -98,7 +98,8 @@ def test_the_variable_of_googles_emulator_needs_no_scheme(monkeypatch: pytest.Mo
 def test_where_nothing_holds_credentials_of_googles_it_is_said_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    for name in ("GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_ROOT"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -109,7 +110,7 @@ def test_where_nothing_holds_credentials_of_googles_it_is_said_at_once(
     check_google_credentials()
 
 
-class Answers(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types
+class Answers(FileSystemHandler):
     """A store with one object, ``bucket/in/a.jsonl``, that says of folders that there are none.
 
     ``sizes``: those of more; of folders -1.

@@ -22,7 +22,7 @@ _ACCOUNTS = ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME")
 
 
 def place_of_store(scheme: str, authority: str) -> "str | AzureAccount":
-    """The account of an address of Azure; else where the store is, empty if it is where its owner has it.
+    """The account of an address of Azure; of other stores their endpoint, empty for the usual one.
 
     Raises InputError.
     """
@@ -59,7 +59,9 @@ def check_google_credentials() -> None:
     is_logged_in = Path(_variable("CLOUDSDK_CONFIG") or home, _GOOGLE_FILE).exists()
     if is_logged_in or _variable("GOOGLE_APPLICATION_CREDENTIALS"):
         return
-    host, _, port = (_variable("GCE_METADATA_HOST") or "metadata.google.internal").partition(":")
+    host, _, port = (
+        _variable("GCE_METADATA_ROOT", "GCE_METADATA_HOST") or "metadata.google.internal"
+    ).partition(":")
     try:
         socket.create_connection((host, int(port or 80)), timeout=_SECONDS).close()
     except OSError as error:

@@ -106,8 +106,8 @@ def _notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     counts = Counter(texts_among(values_at(sample, dialect.key)))
     as_one = "as which tools write nulls, and all of them count as one key: if it is one, --tombstone"
     return tuple(
-        f"{counts[text]} keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
-        " takes it as such, in keys and values alike"
+        f"several keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
+        " takes it as such, in keys and values alike"  # without a count: alike in all files of a dump
         for text in NULL_TEXTS.values()
         if counts[text] > 1
     )

@@ -202,13 +202,17 @@ def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
     for name, items in row.items():
         if plain_name(name) in ALIASES["headers"] or not isinstance(items, list):
             continue
+        member = f".{name}" if _PLAIN_MEMBER.fullmatch(name) else f".[{json.dumps(name)}]"
         objects = [item for item in items if isinstance(item, dict)]
         if any(_is_record(item, with_offset=with_offset) for item in objects[:1]):
-            return name, f"del(.{name}) + .{name}[]"
+            return name, f"del({member}) + {member}[]"
         inner = next(filter(None, (_way_to_records(item, with_offset=True) for item in objects)), None)
         if inner is not None:
-            return f"{name}[].{inner[0]}", f"del(.{name}) + (.{name}[] | {inner[1]})"
+            return f"{name}[].{inner[0]}", f"del({member}) + ({member}[] | {inner[1]})"
     return None
+
+
+_PLAIN_MEMBER = re.compile(r"[A-Za-z_]\w*", re.ASCII)  # others jq wants in brackets
 
 
 def _is_record(item: Row, *, with_offset: bool) -> bool:
