@@ -22,9 +22,9 @@ SECONDS = 300
 needs_jdk = pytest.mark.skipif(
     FULL_JDK is None, reason="executors need a full JDK, and this machine has none"
 )
-FORMS = [pytest.param((), id="plain")] + (
-    [pytest.param(("--min-compaction-lag-ms", "1", "--now", "2026-01-01T00:00:00Z"), id="full")] * AT_LENGTH
-)
+FORMS = [pytest.param((), id="plain")] + [
+    pytest.param(("--min-compaction-lag-ms", "1"), id="full")
+] * AT_LENGTH
 _WHAT_MADE_IT = ("--read-committed", "s3://bucket/in/")
 QUESTIONS = [
     pytest.param(("inspect", "s3://bucket/in/"), id="inspect"),
