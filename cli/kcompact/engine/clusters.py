@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+_IMAGES = ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image")
+
 
 @contextmanager
 def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
@@ -55,10 +57,23 @@ def _started(options: SessionOptions, log: Path) -> "SparkSession":
     settings = _settings_of(options)
     if options.master_kind is not MasterKind.SUBMITTED:
         _start_java(settings, options, log)
+    _refuse_without_image(settings)
     builder = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _refuse_without_image(settings: Mapping[str, str]) -> None:
+    """Raise EngineError where Kubernetes is to start executors of no image: Spark would wait for ever."""
+    from pyspark import SparkConf
+
+    conf = SparkConf().setAll(list(settings.items()))  # beside those of ``spark-defaults.conf``
+    if conf.get("spark.master", "").startswith("k8s://") and not any(map(conf.contains, _IMAGES)):
+        raise EngineError(
+            "no image is named that Kubernetes could start executors from",
+            hint=f"--conf {_IMAGES[0]}=..., such as one that docker build --target cluster makes",
+        )
 
 
 def _settings_of(options: SessionOptions) -> dict[str, str]:

@@ -42,6 +42,11 @@ _KNOWN = (
         "Spark's workers run another version of Python than this one",
         "name the right one with PYSPARK_PYTHON, or --conf spark.pyspark.python=...",
     ),
+    (
+        "stopped while waiting for backend",
+        "the cluster's executors ended as soon as they were started",
+        f"what they print says why, on Kubernetes kubectl logs; {_FULL_JDK}",
+    ),
     ("jdk.incubator.vector not found", "Java on the cluster is not a full JDK", _FULL_JDK),
 )
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")

@@ -17,11 +17,20 @@ _LONGEST_REASON = 300
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 _SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception", "Run with --help")
 _SAID_BY_SPARKS_SCRIPT = "CMD: bad array subscript"  # of Java's options, when there was no Java to print them
+_OF_KUBERNETES = "KubernetesClientException: "
+_BEFORE_THE_ANSWER = " Received status: "  # whole, as an object of Java's
+_KUBECTLS_SETTINGS = (
+    "kubectl's settings count (KUBECONFIG, else ~/.kube/config), --conf spark.kubernetes.namespace=... and"
+    " spark.kubernetes.authenticate...; --verbose shows Spark's whole log"
+)
 _THREAD_AND_PACKAGE = re.compile(r'(Exception in thread "[^"]*" |Caused by: )?([a-z][\w$]*\.)+(?=[A-Z])')
 
 
 def not_started(cause: str, settings: Settings) -> EngineError:
     """The error to raise."""
+    if _OF_KUBERNETES in cause:
+        reason = cause.partition(_BEFORE_THE_ANSWER)[0]
+        return EngineError(f"Kubernetes refuses: {reason[:_LONGEST_REASON]}", hint=_KUBECTLS_SETTINGS)
     return EngineError(f"Spark cannot be started: {cause[:_LONGEST_REASON]}", hint=_hint(settings))
 
 
