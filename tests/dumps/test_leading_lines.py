@@ -1,6 +1,8 @@
 """What a tool says before the first record: it is passed over, noted, and in no output."""
 
 import json
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,44 @@ def test_nothing_but_what_a_tool_says_holds_no_record(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text(KIP_848 + "Processed a total of 0 messages\n")
     with pytest.raises(InputError, match="no records, only what a tool says about itself"):
         open_one(tmp_path / "t.txt")
+
+
+@pytest.mark.parametrize(
+    "record", [ENVELOPE, PRETTY, "o%d%s\tv\n", "topic,partition,offset,key,value\nt,0,%d,%s,v\n"]
+)
+def test_a_byte_order_mark_within_a_file_is_refused(record: str, tmp_path: Path) -> None:
+    """Files that begin with one, joined: the key behind it would be another one."""
+    path = tmp_path / "t.txt"
+    path.write_text("".join(f"\ufeff{record % (number, 'a')}" for number in range(2)))
+    with pytest.raises(InputError, match="a byte order mark within the file") as caught:
+        judged(path)
+    assert r"sed 's/^\xEF\xBB\xBF//' FILE > NEW" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("first", ["```json\n", "$ kcat -t t -J\n\n", 'v"}\n', '  "payload": "v"\n}\n'])
+@pytest.mark.parametrize("record", [ENVELOPE, PRETTY])
+def test_json_behind_other_text_is_called_so(first: str, record: str, tmp_path: Path) -> None:
+    """What the command of the hint leaves is read; a dump that begins within a record is said to be cut."""
+    path = tmp_path / "t.txt"
+    path.write_text(first + "".join(record % (number, "a") for number in range(3)))
+    with pytest.raises(InputError, match=r"looks like JSON with .* before it") as caught:
+        open_one(path)
+    hint = str(caught.value.hint)
+    assert "the dump was cut off, and what came before is lost" in hint
+    command = hint[hint.index("sed ") : hint.index(" FILE")]
+    left = subprocess.run([*shlex.split(command), path], check=True, capture_output=True).stdout
+    assert left == path.read_bytes().removeprefix(first.encode())
+
+
+def test_colours_of_a_terminal_are_called_so(tmp_path: Path) -> None:
+    """The command of the hint gives what jq would have written without them."""
+    path = tmp_path / "t.json"
+    path.write_text(
+        '\x1b[1;39m{\x1b[0m\x1b[34;1m"key"\x1b[0m\x1b[1;39m:\x1b[0;32m"a"\x1b[0m\x1b[1;39m}\x1b[0m\n'
+    )
+    with pytest.raises(InputError, match="the colours of a terminal") as caught:
+        open_one(path)
+    hint = str(caught.value.hint)
+    command = hint[hint.index("sed ") : hint.index(" FILE")]
+    left = subprocess.run([*shlex.split(command), path], check=True, capture_output=True).stdout
+    assert left == b'{"key":"a"}\n'

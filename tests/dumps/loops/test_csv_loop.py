@@ -64,6 +64,8 @@ CSV_HOSTILE = [
     b"t,0,5,17,k,\\N\n",
     b"t,0,5,17,\xff,\xfe\n",
     "t,0,5,17,\ufffd,v\n".encode(),
+    "\ufefft,0,5,17,k,v\n".encode(),
+    "\uff54,0,5,17,k,v\n".encode(),
     b"\n",
     b"  \n",
     b"t,0,5,17,k,v",

@@ -122,7 +122,7 @@ def _note_on_rounded_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...
     return (f"keys such as {shown(rounded)} {by_spreadsheet}",)
 
 
-_ROUNDED = re.compile(r"-?\d(?:\.\d+)?E\+\d\d")
+_ROUNDED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d\d\d?")  # with a comma in many countries
 
 
 def _named_or_fitting(fitting: Iterable[Dialect], sample: list[Row], options: ReadOptions) -> Dialect | None:

@@ -2,7 +2,9 @@
 
 import re
 
-from kcompact.dumps.records.shown import name_list
+import orjson
+
+from kcompact.dumps.records.shown import name_list, shown
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
 from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued
 from kcompact.dumps.text.printed_sentences import EXPORT_HINT, tell_places
@@ -16,7 +18,7 @@ def looks_like(body: bytes) -> tuple[str, str] | None:
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     """The error for text that nobody knows; ``lines`` are the first ones, without their ends."""
-    kind = looks_like(body) or _printed(lines)
+    kind = looks_like(body) or _printed(lines) or _json_behind(lines)
     if kind is not None:
         name, hint = kind
         return InputError(f"{path}: looks like {name}, which cannot be read back safely", hint=hint)
@@ -53,6 +55,31 @@ def _printed(lines: list[bytes]) -> tuple[str, str] | None:
     return None
 
 
+def _json_behind(lines: list[bytes]) -> tuple[str, str] | None:
+    """As ``looks_like``, of JSON with something before it: a command, a fence of Markdown, a record's end."""
+    start = next((number for number, line in enumerate(lines) if _BEGINS_JSON.match(line)), 0)
+    behind = lines[start:]
+    if start == 0 or not (behind[0].strip() in _OPENING or 2 * sum(map(_is_json, behind)) >= len(behind)):
+        return None
+    before = shown(lines[0].decode("utf-8", "replace"))
+    return f"JSON with {before} before it", _BEHIND_HINT
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        return isinstance(orjson.loads(line), dict | list)
+    except orjson.JSONDecodeError:
+        return False
+
+
+_BEGINS_JSON = re.compile(rb"\s*[\[{]")
+_OPENING = (b"{", b"[")
+_BEHIND_HINT = (
+    "if that is of no record, take it away: sed -n '/^[[:blank:]]*[[{]/,$p' FILE > NEW; if it is the end"
+    " of a record, the dump was cut off, and what came before is lost"
+)
+
+
 def is_binary(lines: list[bytes]) -> bool:
     """Whether a line holds what no text does."""
     return any(b"\0" in line for line in lines)
@@ -81,6 +108,10 @@ _SENTENCES_HINT = (
 )
 _SENTENCES = ("sentences of kcat -f, as its README shows them", _SENTENCES_HINT)
 _LOOKS_LIKE = {
+    rb"\s*\x1b\[": (
+        "text in the colours of a terminal",
+        r"export again without them (jq -M); or take them away: sed 's/\x1b\[[0-9;]*[mK]//g' FILE > NEW",
+    ),
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,

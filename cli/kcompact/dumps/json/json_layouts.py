@@ -1,6 +1,7 @@
 """Layouts of JSON values that follow one another: one a line, objects over any number of lines, arrays."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
 from kcompact.dumps.loops.line_loop import index_lines
 from kcompact.dumps.loops.readiness import are_loops_worth_it, load_loops
 from kcompact.dumps.loops.windows import LongLineError
-from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT, Frame, FramedLayout
+from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT, Frame, FramedLayout
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.text.between_records import pass_over
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between
@@ -161,6 +162,8 @@ class JsonObjects(_JsonValues):
 def _not_json(data: bytes, position: int) -> UnreadableError:
     """The error for what is between objects and is none."""
     text = data.strip()
+    if text.startswith(BOM_UTF8):
+        return UnreadableError(*MARK_WITHIN, position=position)
     hint = NOT_A_RECORD_HINT
     if text.strip(BLANKS) == b"null":
         hint = (

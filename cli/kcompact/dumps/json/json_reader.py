@@ -2,6 +2,7 @@
 
 import base64
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from kcompact.dumps.json.json_text import (
     repeated_member,
     repeated_names,
 )
-from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT
+from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules, late_member
@@ -281,6 +282,8 @@ def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:
 
 def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
     """Reason and hint for a record that cannot be parsed."""
+    if data.startswith(BOM_UTF8):
+        return MARK_WITHIN
     shown = data[:60].decode("utf-8", "replace")
     if _JAVA_MAP.match(data):
         return (

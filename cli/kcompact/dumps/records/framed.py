@@ -39,6 +39,11 @@ NOT_A_RECORD_HINT = (
     "export the dump again as JSON (kcat -J), with nothing but records in it; mended by hand, a record may be"
     " lost"
 )
+_MARK_HINT = (
+    r"were files joined that begin with one? Take the marks away: sed 's/^\xEF\xBB\xBF//' FILE > NEW; keys"
+    " that do begin with one are to be exported as JSON lines (kcat -J)"
+)
+MARK_WITHIN = "a byte order mark within the file", _MARK_HINT
 CUT_HINT = "export the dump again: what an interrupted export did not write is lost, deletes among it"
 TOO_LARGE_HINT = (
     "is a line end missing? No broker holds such a record; leave it out, or export the dump again"

@@ -9,7 +9,7 @@ from itertools import takewhile
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.paths import fields_read
 from kcompact.dumps.json.json_text import end_of_value
-from kcompact.dumps.records.framed import TextShape
+from kcompact.dumps.records.framed import MARK_WITHIN, TextShape
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
@@ -129,6 +129,8 @@ class CsvReader:
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one row. Raises UnreadableError."""
+        if data.startswith(codecs.BOM_UTF8):
+            raise UnreadableError(*MARK_WITHIN)
         if data == self._header:
             raise UnreadableError(
                 "the header line once more",

@@ -45,6 +45,7 @@ RULES = 5
 _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_MARK = 0xEF  # the first byte of a byte order mark: which one it is, the reference tells
 _BLANK, _COMMA, _SEMICOLON = b" ,;"
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 _NONE, _NIL, _NAN = (np.frombuffer(text, np.uint8) for text in (b"None", b"nil", b"NaN"))
@@ -281,7 +282,7 @@ def scan_csv_lines(
             continue
         after, quoted = _cells_end(data, at, bounds[number], rules, cells)
         out.numbers[c.FLAGS, row] = quoted
-        if after > 0 and _fill(data, cells, row, places, rules, literal, out):
+        if after > 0 and data[at] != _MARK and _fill(data, cells, row, places, rules, literal, out):
             out.numbers[c.START, row], out.numbers[c.END, row] = at, after
             row += 1
             out.key_ends[row] = state[c.KEY_BYTES]
