@@ -41,6 +41,16 @@ def test_the_hint_leaves_open_what_several_fields_may_be(tmp_path: Path) -> None
     assert hinted(path) == {"key": "a.key", "value": "FIELD", "offset": "c.offset"}
 
 
+def test_the_object_of_a_record_is_not_named_as_its_value(tmp_path: Path) -> None:
+    """As kafka-ui's API sends them: what is never null would leave no delete."""
+    path = tmp_path / "orders.jsonl"
+    inner = [{"partition": 0, "offset": 5 + at, "key": "a", "content": at or None} for at in range(2)]
+    path.write_text("".join(json.dumps({"type": "MESSAGE", "message": one}) + "\n" for one in inner))
+    assert hinted(path) == {part: f"message.{part}" for part in ("partition", "offset", "key")} | {
+        "value": "message.content"
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "is_known"), [("_partition_offset", True), ("log_offset_x", False), ("offset $(x)", False)]
 )

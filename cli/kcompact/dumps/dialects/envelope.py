@@ -82,7 +82,7 @@ def _to_be_named(field_names: set[str]) -> str:
     Without the partition, records of several would be one log, and their keys would supersede each other.
     """
     numbers = _numbers_of_dotnet(field_names)
-    names = sorted(field_names - {*numbers.values()})
+    names = sorted(field_names - {*numbers.values()} - _records_within(field_names))
     innermost = {numbers.get(name, name): "".join(path_of(name)[-1:]) for name in names}
     fields = {
         role: [name for name in innermost if innermost[name] in names]
@@ -91,6 +91,19 @@ def _to_be_named(field_names: set[str]) -> str:
     known = {role: names[0] for role, names in fields.items() if len(names) == 1}
     asked = dict.fromkeys(("key", "value", "offset"), "FIELD")
     return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | known).items()))
+
+
+def _records_within(field_names: set[str]) -> set[str]:
+    """The objects that hold a key, or an offset, and a value: one of them is a record, and no value.
+
+    As a value it would never be null, so that no delete would be seen.
+    """
+    members: dict[str, list[str]] = {}
+    for name in field_names:
+        outer, _, last = name.rpartition(".")
+        members.setdefault(outer, []).append(last)
+    by_role = {outer: fields_by_role(names) for outer, names in members.items()}
+    return {outer for outer, named in by_role.items() if named["value"] and (named["key"] or named["offset"])}
 
 
 def _numbers_of_dotnet(names: Iterable[str]) -> dict[str, str]:
