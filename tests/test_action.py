@@ -1,5 +1,6 @@
 """The composite action's script: what a workflow step would do, see and hand on."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -32,7 +33,8 @@ def step(program: Path, folder: Path, **inputs: str) -> tuple[int, dict[str, str
     run = subprocess.run(
         ["bash", str(SCRIPT)], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
     )
-    results = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    lines = outputs.read_text().splitlines() if outputs.exists() else []
+    results = dict(line.split("=", 1) for line in lines)
     return run.returncode, results, run.stdout + run.stderr
 
 
@@ -67,3 +69,32 @@ def test_a_job_that_cannot_be_done_fails_the_step_with_2(program: Path, tmp_path
     code, _, log = step(program, tmp_path, COMMAND="inspect", DUMP="nowhere.jsonl", OPTIONS="")
     assert code == 2
     assert "error: nowhere.jsonl: no such file or folder" in log
+
+
+def test_a_format_and_an_output_among_the_options_take_the_place_of_the_step_s_own(
+    program: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "answer.json"
+    options = f"--max-gaps 0 --format=json -o {shlex.quote(str(out))}"
+    code, results, _ = step(
+        program, tmp_path, COMMAND="inspect", DUMP="samples/orders.jsonl", OPTIONS=options
+    )
+    assert (code, results["findings"], results["report"]) == (1, "1", str(out))
+    assert json.loads(out.read_text())["command"] == "inspect"
+
+
+def test_compact_may_write_no_report(program: Path, tmp_path: Path) -> None:
+    options = f"--no-report -o {shlex.quote(str(tmp_path / 'out.jsonl'))}"
+    code, results, _ = step(
+        program, tmp_path, COMMAND="compact", DUMP="samples/orders.jsonl", OPTIONS=options
+    )
+    assert (code, results["report"]) == (0, "")
+
+
+def test_options_that_no_shell_would_take_fail_the_step(program: Path, tmp_path: Path) -> None:
+    options = "--max-gaps 0 --topic 'orders"
+    code, results, log = step(
+        program, tmp_path, COMMAND="inspect", DUMP="samples/orders.jsonl", OPTIONS=options
+    )
+    assert (code, results) == (2, {})
+    assert "error: options: No closing quotation" in log

@@ -1,8 +1,11 @@
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from avro_files import PLAIN, TRIVADIS, read_rows, write_avro
+from conftest import Run
 from dump_pipeline import copied, index_all, planned
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.options import ReadOptions
@@ -39,6 +42,7 @@ def test_files_of_two_schemas_are_not_joined(tmp_path: Path) -> None:
     two = write_avro(tmp_path / "2.avro", TRIVADIS, RECORDS[1:])
     with pytest.raises(OutputError, match="their Avro schemas differ") as caught:
         join([first, two], str(tmp_path / "out.avro"))
+    assert "--to (jsonl, csv, avro or parquet)" in (caught.value.hint or "")
     assert "-o DIR/" in (caught.value.hint or "")
     join([first, two], f"{tmp_path}/out/").__exit__(None, None, None)
 
@@ -56,3 +60,13 @@ def test_files_of_two_formats_are_not_joined(tmp_path: Path, other: bytes, diffe
     (tmp_path / "2").write_bytes(other)
     with pytest.raises(OutputError, match=difference):
         join([tmp_path / "1", tmp_path / "2"], str(tmp_path / "out"))
+
+
+@pytest.mark.spark
+def test_a_format_that_is_named_joins_what_differs(tmp_path: Path, kcompact: Callable[..., Run]) -> None:
+    (tmp_path / "1.jsonl").write_bytes(LINE % 0)
+    (tmp_path / "2.jsonl").write_bytes(KCAT)
+    inputs, out = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"], tmp_path / "out.jsonl"
+    assert kcompact("compact", *inputs, "-o", out).exit_code == 2
+    assert kcompact("compact", *inputs, "-o", out, "--to", "jsonl").exit_code == 0
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [1]

@@ -54,7 +54,8 @@ def _fitting(first: DumpFile, file: DumpFile) -> DumpFile:
     if difference is not None:
         raise OutputError(
             f"{first.path} and {file.path} cannot be joined into one file: {difference}",
-            hint="write one file each with -o DIR/",
+            hint="name the format of -o with --to (jsonl, csv, avro or parquet), which writes all alike,"
+            " or write one file each with -o DIR/",
         )
     if isinstance(file.shape, AvroShape):
         return replace(file, shape=replace(file.shape, target=first.shape.header))
