@@ -65,3 +65,13 @@ def test_a_segment_that_cleaning_emptied_holds_no_round_up_by_its_file_s_age(
 
     assert [offset for _, _, offset in kcat_offsets(out)] == [1, 2]
     assert kcompact("verify", dump, out, *told).exit_code == 0
+
+
+def test_a_log_of_which_nothing_is_kept_has_no_kept_offsets(tmp_path: Path, kcompact: Cli) -> None:
+    dump, out = write_kcat(tmp_path / "d.jsonl", DIRTIEST), tmp_path / "out.jsonl"
+    limits = ("--cleanup-policy=delete", "--retention-ms=0", "--now", NOW_MS)
+
+    assert kcompact("compact", dump, "-o", out, *limits).exit_code == 0
+
+    (log,) = json.loads((tmp_path / "out.report" / "report.json").read_text())["logs"]
+    assert (log["kept"], log["first_kept_offset"], log["last_kept_offset"]) == (0, None, None)

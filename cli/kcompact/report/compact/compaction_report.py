@@ -66,6 +66,8 @@ def render_json(report: CompactionReport) -> str:
 def _log(log: LogOutcome) -> dict[str, Any]:
     figures = asdict(log)
     del figures["log_id"]
+    if not log.kept:  # -1 + 1 would look like an offset
+        figures |= {"first_kept_offset": None, "last_kept_offset": None}
     return figures
 
 
