@@ -37,6 +37,10 @@ class NoRecordsError(InputError):
     """A file holds no record at all. As AFTER it is what a compaction may leave, elsewhere likely no dump."""
 
 
+class UnreachableStoreError(InputError):
+    """A store does not answer, which is no fault of the object that it was asked for."""
+
+
 class OutputError(KcompactError):
     """The output cannot be written where it was asked for."""
 

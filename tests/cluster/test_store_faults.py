@@ -37,12 +37,13 @@ def survivors(store: S3, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return records_of(store.objects("s3://bucket/right/"))
 
 
-def compact_with(proxy: Proxy, folder: Path, fault: Fault) -> tuple[int, str]:
+def compact_with(proxy: Proxy, folder: Path, fault: Fault, *options: str) -> tuple[int, str]:
     """A run through the proxy, and what it says; nothing is there before."""
     for address in (OUT, "s3://bucket/out.report/"):
         proxy.store.remove(address)
     proxy.fault = fault
-    run = run_kcompact(*("compact", IN, "-o", OUT, "-q"), environment=proxy.store.environment, folder=folder)
+    line = ("compact", IN, "-o", OUT, "-q", *options)
+    run = run_kcompact(*line, environment=proxy.store.environment, folder=folder)
     proxy.fault = lambda _: None
     return run.returncode, run.stderr
 
@@ -74,6 +75,20 @@ def test_a_store_that_is_busy_for_ten_seconds_costs_nothing_but_time(
     assert code == 0, said
     assert set(since) == {"reading", "writing"}
     assert records_of(proxy.store.objects(OUT)) == survivors
+
+
+@pytest.mark.at_length
+def test_a_store_that_no_longer_answers_is_no_fault_of_an_object(proxy: Proxy, tmp_path: Path) -> None:
+    """Left out with ``--keep-going``, the object's log would be missing in what is published."""
+
+    def busy(request: Request) -> int | None:
+        return 503 if request.path.endswith("large-1.jsonl") else None
+
+    code, said = compact_with(proxy, tmp_path, busy, "--keep-going")
+
+    assert (code, said.count("error:")) == (2, 1), said
+    assert said.startswith(f"error: {IN}large-1.jsonl: the store does not answer, however often it is asked")
+    assert proxy.store.objects(OUT) == proxy.store.objects("s3://bucket/out.report/") == {}
 
 
 @pytest.mark.at_length

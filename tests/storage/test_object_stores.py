@@ -12,7 +12,7 @@ import pytest
 from kcompact.dumps.files import stored
 from kcompact.dumps.files.stored import _pattern
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
-from kcompact.errors import InputError, KcompactError, OutputError
+from kcompact.errors import InputError, KcompactError, OutputError, UnreachableStoreError
 from kcompact.storage import endpoints
 from kcompact.storage.file_systems import located
 from kcompact.storage.object_reading import fetch
@@ -299,6 +299,15 @@ def test_an_address_with_one_slash_is_no_folder_here(tmp_path: Path, monkeypatch
         refuse_other_address("-o", "s3:/b/out/")
     assert address_hint("s3://b/in/") is None
     assert address_hint("/s3:/b") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "is_away"), [("SLOW_DOWN", True), ("NETWORK_CONNECTION", True), ("TEAPOT", False)]
+)
+def test_a_store_that_does_not_answer_is_no_fault_of_the_object(code: str, *, is_away: bool) -> None:
+    with pytest.raises(InputError) as caught, explained("s3://bucket/x"):
+        raise OSError(f"AWS Error {code} during GetObject operation")
+    assert isinstance(caught.value, UnreachableStoreError) == is_away
 
 
 @pytest.mark.slow
