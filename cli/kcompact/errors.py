@@ -37,8 +37,8 @@ class NoRecordsError(InputError):
     """A file holds no record at all. As AFTER it is what a compaction may leave, elsewhere likely no dump."""
 
 
-class UnreachableStoreError(InputError):
-    """A store does not answer, which is no fault of the object that it was asked for."""
+class StoreError(InputError):
+    """A store does not do what it is asked, which is no fault of the object that it was asked for."""
 
 
 class OutputError(KcompactError):

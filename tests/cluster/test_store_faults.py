@@ -78,16 +78,25 @@ def test_a_store_that_is_busy_for_ten_seconds_costs_nothing_but_time(
 
 
 @pytest.mark.at_length
-def test_a_store_that_no_longer_answers_is_no_fault_of_an_object(proxy: Proxy, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (503, "the store does not answer, however often it is asked"),
+        (403, "the store refuses these credentials"),
+    ],
+)
+def test_a_store_that_no_longer_answers_is_no_fault_of_an_object(
+    status: int, sentence: str, proxy: Proxy, tmp_path: Path
+) -> None:
     """Left out with ``--keep-going``, the object's log would be missing in what is published."""
 
-    def busy(request: Request) -> int | None:
-        return 503 if request.path.endswith("large-1.jsonl") else None
+    def fault(request: Request) -> int | None:
+        return status if request.path.endswith("large-1.jsonl") else None
 
-    code, said = compact_with(proxy, tmp_path, busy, "--keep-going")
+    code, said = compact_with(proxy, tmp_path, fault, "--keep-going")
 
     assert (code, said.count("error:")) == (2, 1), said
-    assert said.startswith(f"error: {IN}large-1.jsonl: the store does not answer, however often it is asked")
+    assert said.startswith(f"error: {IN}large-1.jsonl: {sentence}\n")
     assert proxy.store.objects(OUT) == proxy.store.objects("s3://bucket/out.report/") == {}
 
 

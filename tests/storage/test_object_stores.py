@@ -12,7 +12,7 @@ import pytest
 from kcompact.dumps.files import stored
 from kcompact.dumps.files.stored import _pattern
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
-from kcompact.errors import InputError, KcompactError, OutputError, UnreachableStoreError
+from kcompact.errors import InputError, KcompactError, OutputError, StoreError
 from kcompact.storage import endpoints
 from kcompact.storage.file_systems import located
 from kcompact.storage.object_reading import fetch
@@ -301,13 +301,13 @@ def test_an_address_with_one_slash_is_no_folder_here(tmp_path: Path, monkeypatch
     assert address_hint("/s3:/b") is None
 
 
-@pytest.mark.parametrize(
-    ("code", "is_away"), [("SLOW_DOWN", True), ("NETWORK_CONNECTION", True), ("TEAPOT", False)]
-)
-def test_a_store_that_does_not_answer_is_no_fault_of_the_object(code: str, *, is_away: bool) -> None:
+def test_what_a_store_does_not_do_is_no_fault_of_the_object() -> None:
     with pytest.raises(InputError) as caught, explained("s3://bucket/x"):
-        raise OSError(f"AWS Error {code} during GetObject operation")
-    assert isinstance(caught.value, UnreachableStoreError) == is_away
+        raise FileNotFoundError
+    assert not isinstance(caught.value, StoreError)
+    for text in ("AWS Error SLOW_DOWN during GetObject operation", "AWS Error EXPIRED_TOKEN", "[403]"):
+        with pytest.raises(StoreError), explained("s3://bucket/x"):
+            raise OSError(text)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from kcompact.dumps.opened_files import open_group, opened_apart
 from kcompact.dumps.options import LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import grouped, refuse_tombstones_apart
 from kcompact.dumps.records.layout import DumpFile, Split
-from kcompact.errors import InputError, UnreachableStoreError
+from kcompact.errors import InputError, StoreError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
@@ -153,7 +153,7 @@ def _open_apart(
     def open_number(number: int) -> tuple[int, DumpFile | UnreadableFile]:
         try:
             return number, opened_apart(number, groups[number], options)
-        except UnreachableStoreError:
+        except StoreError:
             raise  # of one object after the other it would take hours to say
         except InputError as error:
             return number, UnreadableFile(tuple(groups[number].values()), error)

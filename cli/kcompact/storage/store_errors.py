@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kcompact.errors import InputError, KcompactError, UnreachableStoreError
+from kcompact.errors import InputError, KcompactError, StoreError
 
 LOOKED_UP = "as its own tools find them (environment, profile, role), on the machines of Spark's workers too"
 _REFUSED = (
@@ -21,7 +21,9 @@ _REFUSAL = (
     f"look at the credentials and what they may do; they are looked up {LOOKED_UP}",
 )
 # words of a store's error: the sentence, the hint
-_UNREACHABLE = {
+_KNOWN = {
+    r"NO_SUCH_BUCKET|bucket does not exist|ContainerNotFound": _NO_BUCKET,
+    _REFUSED: _REFUSAL,
     r"SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|REQUEST_TIMEOUT|THROTTLING|\b50[0234]\b": (
         "the store does not answer, however often it is asked",
         "try again later; nothing was lost",
@@ -30,11 +32,6 @@ _UNREACHABLE = {
         "the store cannot be reached",
         "look at the network and at the endpoint (AWS_ENDPOINT_URL for S3, AZURE_STORAGE_CONNECTION_STRING)",
     ),
-}
-_KNOWN = {
-    r"NO_SUCH_BUCKET|bucket does not exist|ContainerNotFound": _NO_BUCKET,
-    _REFUSED: _REFUSAL,
-    **_UNREACHABLE,
     "Empty path component": (
         "a name with // in it, which kcompact cannot ask a store for",
         "copy the objects to a prefix without //, as with aws s3 cp --recursive",
@@ -75,14 +72,13 @@ def explained(address: str, kind: type[KcompactError] = InputError) -> Iterator[
 
 
 def in_words(address: str, error: Exception, kind: type[KcompactError]) -> KcompactError:
-    """The error to raise for a store's."""
+    """The error to raise for a store's; in place of an InputError a StoreError."""
+    kind = StoreError if kind is InputError else kind
     text = str(error)
     if _is_denied(error):
         return kind(f"{address}: {_REFUSAL[0]}", hint=_REFUSAL[1])
     for words, (sentence, hint) in _KNOWN.items():
         if re.search(words, text, re.IGNORECASE):
-            if words in _UNREACHABLE and kind is InputError:
-                kind = UnreachableStoreError
             return kind(f"{address}: {sentence}", hint=hint)
     code = re.search(r"AWS Error ([A-Z_]+)", text)
     named = f" ({code[1]})" if code else ""
