@@ -12,6 +12,7 @@ from typing import Any
 from kcompact.dumps.detect.avro_json import refuse_avro_json
 from kcompact.dumps.detect.byte_arrays import array_encodings
 from kcompact.dumps.detect.doubtful_samples import (
+    as_written,
     ask_for_base64,
     ask_for_headers,
     ask_for_tool,
@@ -36,6 +37,7 @@ from kcompact.dumps.detect.fitting import (
 )
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places
@@ -57,6 +59,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     if options.dialect is None and not options.fields and any(nested for _, nested in forms):
         refuse_avro_json(path, dialect, sample)
+    if layout == "csv_lines" and options.dialect is None:
+        _refuse_rounded_keys(path, dialect, sample)
     is_open = not dialect.sure and options.dialect is None
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
@@ -80,7 +84,7 @@ def _ask_for_encodings(
 
     ``fitting``: other dialects that it may be; None: it is known for sure, or named by the user.
     """
-    notes = note_on_short_keys(dialect, sample) + _note_on_rounded_keys(dialect, sample)
+    notes = note_on_short_keys(dialect, sample)
     notes += _notes_on_null_keys(dialect, sample)
     if fitting is not None and dialect.key_encoding == "text":
         notes += ask_for_base64(path, dialect, sample)
@@ -113,13 +117,18 @@ def _notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     )
 
 
-def _note_on_rounded_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note where keys are numbers with an exponent, as spreadsheets save long ones."""
+def _refuse_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Raise InputError where keys are numbers with an exponent, as spreadsheets save long ones."""
     rounded = next(filter(_ROUNDED.fullmatch, texts_among(values_at(sample, dialect.key))), None)
     if rounded is None or dialect.key_encoding != "text":
-        return ()
-    by_spreadsheet = "were most likely rounded by a spreadsheet: keys that were different look alike"
-    return (f"keys such as {shown(rounded)} {by_spreadsheet}",)
+        return
+    as_named = f"--dialect {dialect.name}" if dialect.name in BY_NAME else as_written(dialect, sample)
+    raise InputError(
+        f"{path}: keys such as {shown(rounded)} were most likely rounded by a spreadsheet: keys that were"
+        " different look alike",
+        hint="take the file as it was exported, before a spreadsheet saved it; if these are the keys,"
+        f" {as_named} takes them as they are",
+    )
 
 
 _ROUNDED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d\d\d?")  # with a comma in many countries
