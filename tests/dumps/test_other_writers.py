@@ -421,6 +421,14 @@ def test_keys_that_a_spreadsheet_rounded_are_refused(tmp_path: Path, key: str) -
         assert dump.files[0].dialect.key == "key"
 
 
+def test_such_keys_in_csv_of_our_own_are_noted(tmp_path: Path) -> None:
+    """There they may come from a dump in JSON, in which they were keys."""
+    path = tmp_path / "orders.csv"
+    path.write_text('topic,partition,offset,key,value,key_encoding\norders,0,1,"1.5E+10",x,\n')
+    with open_one(path) as dump:
+        assert any("'1.5E+10' were most likely rounded" in note for note in dump.files[0].dialect.notes)
+
+
 @pytest.mark.parametrize("key", ["12E+1", "E+15", "1.5E15"])
 def test_other_keys_with_an_e_are_keys(tmp_path: Path, key: str) -> None:
     path = tmp_path / "orders.csv"

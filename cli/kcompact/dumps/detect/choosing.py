@@ -59,10 +59,10 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     if options.dialect is None and not options.fields and any(nested for _, nested in forms):
         refuse_avro_json(path, dialect, sample)
-    if layout == "csv_lines" and options.dialect is None:
-        _refuse_rounded_keys(path, dialect, sample)
     is_open = not dialect.sure and options.dialect is None
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
+    if layout == "csv_lines" and options.dialect is None:
+        notes += _ask_for_rounded_keys(path, dialect, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
     if clock := clock_of_tool(path, dialect, sample, options):
@@ -117,15 +117,21 @@ def _notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     )
 
 
-def _refuse_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> None:
-    """Raise InputError where keys are numbers with an exponent, as spreadsheets save long ones."""
+def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Refuse keys that are numbers with an exponent, as spreadsheets save long ones. Raises InputError.
+
+    Of kcompact's own CSV, known by its column of encodings, a note is returned: they may have been there.
+    """
     rounded = next(filter(_ROUNDED.fullmatch, texts_among(values_at(sample, dialect.key))), None)
     if rounded is None or dialect.key_encoding != "text":
-        return
+        return ()
+    likely = f"keys such as {shown(rounded)} were most likely rounded by a spreadsheet"
+    likely += ": keys that were different look alike"
+    if dialect.key_marker is not None and any(dialect.key_marker in row for row in sample):
+        return (likely,)
     as_named = f"--dialect {dialect.name}" if dialect.name in BY_NAME else as_written(dialect, sample)
     raise InputError(
-        f"{path}: keys such as {shown(rounded)} were most likely rounded by a spreadsheet: keys that were"
-        " different look alike",
+        f"{path}: {likely}",
         hint="take the file as it was exported, before a spreadsheet saved it; if these are the keys,"
         f" {as_named} takes them as they are",
     )
