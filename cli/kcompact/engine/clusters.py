@@ -57,7 +57,7 @@ def _started(options: SessionOptions, log: Path) -> "SparkSession":
     settings = _settings_of(options)
     if options.master_kind is not MasterKind.SUBMITTED:
         _start_java(settings, options, log)
-    _refuse_without_image(settings)
+        _refuse_without_image(settings)
     builder = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
