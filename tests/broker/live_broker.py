@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 from collections import Counter
@@ -12,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from free_ports import free_port
 
 HERE = Path(__file__).parent
 VERSIONS = tuple(sorted(path.stem for path in (HERE / "libs").glob("*.sha256")))
@@ -138,7 +139,7 @@ def start_broker(folder: Path, configs: Mapping[str, str] | None = None) -> Iter
     Raises BrokerUnavailableError.
     """
     java, libs = find_java(), find_libs()
-    port, controller = _free_port(), _free_port()
+    port, controller = free_port(), free_port()
     data, broker_log = folder / "data", folder / "broker.log"
     logging = folder / "log4j.properties"
     logging.write_text(OLD_LOGGING if IS_OLD else LOGGING)
@@ -160,7 +161,7 @@ def start_broker(folder: Path, configs: Mapping[str, str] | None = None) -> Iter
         deadline = time.monotonic() + START_SECONDS
         while not (broker_log.exists() and "Kafka Server started" in broker_log.read_text(errors="replace")):
             if process.poll() is not None or time.monotonic() > deadline:
-                raise BrokerUnavailableError(f"no broker: {(folder / 'output').read_text()[-2000:]}")
+                raise BrokerUnavailableError(_why_not_started(process, folder / "output", broker_log))
             time.sleep(0.1)
         yield broker
     finally:
@@ -172,6 +173,13 @@ def start_broker(folder: Path, configs: Mapping[str, str] | None = None) -> Iter
             process.wait()
         watch.kill()
         watch.communicate()
+
+
+def _why_not_started(process: subprocess.Popen[bytes], *logs: Path) -> str:
+    code = process.poll()
+    ending = f"did not start in {START_SECONDS} s" if code is None else f"ended with {code}"
+    ends = [log.read_text(errors="replace")[-3000:] for log in logs if log.exists()]
+    return "\n".join([f"the broker {ending}", *ends])
 
 
 def _end_with_us(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
@@ -215,9 +223,3 @@ def _complete(cache: Path, wanted: dict[str, str]) -> bool:
     return all(path.exists() for path in paths.values()) and all(
         hashlib.sha256(path.read_bytes()).hexdigest() == wanted[name] for name, path in paths.items()
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

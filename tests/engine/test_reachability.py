@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from free_ports import free_port
 from kcompact.engine.failures import _root_cause
 from kcompact.engine.masters import MasterKind
 from kcompact.engine.reachability import refuse_unreachable
@@ -15,9 +16,7 @@ PROPERTY = "<property><name>yarn.resourcemanager.{}</name><value>{}</value></pro
 
 @pytest.fixture
 def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return free_port()
 
 
 def _site(folder: Path, *settings: tuple[str, object]) -> None:

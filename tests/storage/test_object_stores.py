@@ -1,6 +1,5 @@
 """Stores that fail: each failure in a sentence that names the address, and none of the store's own words."""
 
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from free_ports import free_port
 from kcompact.dumps.files import stored
 from kcompact.dumps.files.stored import _pattern
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
@@ -314,10 +314,7 @@ def test_what_a_store_does_not_do_is_no_fault_of_the_object() -> None:
 def test_an_endpoint_at_which_nobody_listens_is_said_before_its_client_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setattr(endpoints, "_SECONDS", 0.1)
     with pytest.raises(InputError, match="the store cannot be reached"):
         list_objects("s3://bucket/x.jsonl")

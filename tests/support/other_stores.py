@@ -4,7 +4,6 @@ import base64
 import hmac
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from urllib.parse import urlencode
 
 from pyarrow.fs import AzureFileSystem, FileSelector, FileSystem, FileType, GcsFileSystem
 
+from free_ports import free_port
 from s3_server import await_port
 
 ACCOUNT = "devstoreaccount1"  # Azurite's own, as its key, which its manual states
@@ -52,7 +52,7 @@ class OtherStore:
 @contextmanager
 def gs_server(folder: Path) -> Iterator[OtherStore]:
     """An emulator of Google's store, from PyPI; it is stopped by its process id."""
-    port = _free_port()
+    port = free_port()
     module = "from gcp_storage_emulator.__main__ import main; main()"
     arguments = (
         "start",
@@ -74,7 +74,7 @@ def azure_server(folder: Path) -> Iterator[OtherStore]:
     """Azurite, Microsoft's emulator of Azure's store, from npm; it is stopped by its process id."""
     azurite = shutil.which("azurite-blob")
     assert azurite is not None, "npm install --global azurite"
-    port = _free_port()
+    port = free_port()
     command = [azurite, "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck"]
     with _running([*command, "--disableTelemetry"], folder, port):
         place = f"127.0.0.1:{port}"
@@ -100,12 +100,6 @@ def azure_token(rights: str) -> str:
     )
     digest = hmac.digest(base64.b64decode(AZURITE_KEY), text.encode(), "sha256")
     return urlencode(facts | {"sig": base64.b64encode(digest).decode()})
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

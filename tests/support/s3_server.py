@@ -12,6 +12,8 @@ from pathlib import Path
 
 from pyarrow.fs import FileSelector, FileType, S3FileSystem
 
+from free_ports import free_port
+
 SECONDS_TO_START = 60
 
 
@@ -75,9 +77,7 @@ class S3:
 @contextmanager
 def s3_server(log: Path) -> Iterator[S3]:
     """Start the server; it is stopped by its process id."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with (
         log.open("wb") as out,

@@ -17,15 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from engine_runs import FULL_JDK
+from free_ports import free_port
 
 SECONDS_TO_START = 90
 NOBODY = 65534
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for_port(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:

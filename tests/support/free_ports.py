@@ -1,0 +1,27 @@
+"""Ports for the servers that tests start."""
+
+import random
+import socket
+
+# Below all that systems give out by themselves (Linux from 32768 on): one of those may be an end of some
+# connection by the time that a server, which takes seconds to start, asks for it.
+PORTS = range(20_000, 32_000)
+_given: set[int] = set()
+
+
+def free_port() -> int:
+    """A port of loopback on which nobody listens, and which this process has not been given before."""
+    while True:
+        port = random.choice(PORTS)
+        if port not in _given and _is_free(port):
+            _given.add(port)
+            return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
