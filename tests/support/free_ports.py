@@ -1,6 +1,6 @@
 """Ports for the servers that tests start."""
 
-import random
+import secrets
 import socket
 
 # Below all that systems give out by themselves (Linux from 32768 on): one of those may be an end of some
@@ -12,7 +12,7 @@ _given: set[int] = set()
 def free_port() -> int:
     """A port of loopback on which nobody listens, and which this process has not been given before."""
     while True:
-        port = random.choice(PORTS)
+        port = secrets.choice(PORTS)
         if port not in _given and _is_free(port):
             _given.add(port)
             return port
