@@ -154,3 +154,14 @@ def test_sizes_may_be_floats(tmp_path: Path) -> None:
         "t,0,0,a,,1.0,-1.0\nt,0,1,b,,1.0,0.0\nt,0,2,c,v,1.0,\n"
     )
     assert [record.value for record in records_in(tmp_path / "t.csv")] == [None, b"", b"v"]
+
+
+@pytest.mark.parametrize(("key", "value"), [("b'a'", "None"), ("[B@3cd661db", "[B@3cd661dc"), ("a", "b'1'")])
+def test_what_kcat_wrote_is_what_kafka_has(key: str, value: str, tmp_path: Path) -> None:
+    """A producer that sends ``str(key)``, or ``toString()`` of an array, has such texts in its topic."""
+    row = {"topic": "t", "partition": 0, "tstype": "create", "ts": 5, "broker": 1}
+    texts = [(key, "b'1'"), (key, value)]
+    lines = [json.dumps(row | {"offset": at, "key": k, "payload": v}) for at, (k, v) in enumerate(texts)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(line + "\n" for line in lines))
+    assert contents(path) == [(k.encode(), v.encode(), []) for k, v in texts]

@@ -203,10 +203,11 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
     declared, place = getattr(dialect, f"{role}_encoding"), getattr(dialect, role)
     if declared != "text":
         return str(declared)
-    refuse_addresses(path, role, values_at(sample, place))
-    texts = (text for text in texts_among(values_at(sample, place)) if text != _PYTHON_NONE)
-    if _all_texts_match(_PYTHON_BYTES, texts):
-        return "python"
+    if not dialect.byte_exact:  # else a producer sent such texts, and they are the bytes that Kafka has
+        refuse_addresses(path, role, values_at(sample, place))
+        texts = (text for text in texts_among(values_at(sample, place)) if text != _PYTHON_NONE)
+        if _all_texts_match(_PYTHON_BYTES, texts):
+            return "python"
     if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
         return "json"
     return "text"
