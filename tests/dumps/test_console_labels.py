@@ -98,6 +98,8 @@ def test_pieces_that_may_be_several_things_are_asked_about(tmp_path: Path, name:
         (f'{PLACE}0\t{{"id":1}}\tone\n', [(b'{"id":1}', b"one")]),
         (f'{PLACE}0\t{{"id":1}}\tone\ttwo\n', [(b'{"id":1}', b"one\ttwo")]),
         (f"{PLACE}0\tNO_HEADERS\tk\tone\ttwo\n", [(b"k", b"one\ttwo")]),
+        (f"{PLACE}0\tNO_HEADERS\tk\tone\n{PLACE}1\tid:7,:NULL\tk\ttwo\n", [(b"k", b"one"), (b"k", b"two")]),
+        (f"{PLACE}0\tNO_HEADERS\tk\tone\n{PLACE}1\tid:7,8\tk\ttwo\n", [(b"k", b"one"), (b"k", b"two")]),
         (f"{PLACE}0\tk\tone\n", [(b"k", b"one")]),
     ],
 )
