@@ -208,6 +208,7 @@ def test_header_names_are_bytes_where_the_tool_has_bytes(tool: str, tmp_path: Pa
     headers = [{"Key": as_base64("né".encode()), "Value": as_base64(b"1")}]
     place = {"partition": 0, "offset": 0, "timestamp": "2023-11-14T22:13:20Z"}
     dumped: dict[str, Any] = place | {"key": "k", "payload": "v", "headers": headers}
+    dumped = dict(sorted(dumped.items()))  # as kaf writes them
     if tool == "sarama":
         capitals = {name.capitalize(): value for name, value in place.items()}
         zero = {"BlockTimestamp": "0001-01-01T00:00:00Z", "Topic": "t"}

@@ -435,3 +435,36 @@ def test_other_keys_with_an_e_are_keys(tmp_path: Path, key: str) -> None:
     path.write_text(f"topic,partition,offset,key,value\norders,0,1,abc,x\norders,0,2,{key},y\n")
     with open_one(path) as dump:
         assert not any("rounded" in note for note in dump.files[0].dialect.notes)
+
+
+KAF = {"key": "a", "offset": 0, "partition": 0, "payload": None}
+
+
+@pytest.mark.parametrize(
+    ("record", "name", "value"),
+    [
+        (KAF | {"timestamp": "2024-01-02T03:04:05Z"}, "kaf", b"null"),
+        (KAF | {"timestamp": 1704164645000}, "fields", None),
+        ({"partition": 0, "timestamp": "2024-01-02T03:04:05Z"} | KAF, "fields", None),
+        ({"err": 0, "topic_name": "t", "timestamp": 1, "len": 0, "headers": None} | KAF, "fields", None),
+    ],
+    ids=["kaf", "numbers", "another order", "PHP's client"],
+)
+def test_the_null_of_a_script_is_a_tombstone_and_no_word_of_kaf_s(
+    record: dict[str, Any], name: str, value: bytes | None, tmp_path: Path
+) -> None:
+    with open_one(lines(tmp_path / "d.jsonl", record)) as dump:
+        (split,) = dump.splits(1 << 40)
+        ((_, _, read),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+        table, _ = index_all(dump)
+    assert (dump.files[0].dialect.name, read.value) == (name, value)
+    assert table["is_tombstone"].to_pylist() == [value is None]
+
+
+def test_logstash_s_records_are_not_filebeat_s(tmp_path: Path) -> None:
+    kafka = {"topic": "t", "partition": 0, "offset": 0, "key": "a"}
+    record = {"@timestamp": "2024-01-02T03:04:05Z", "message": "v", "kafka": kafka}
+    assert dialect_of(lines(tmp_path / "filebeat.jsonl", record)) == "filebeat"
+    with pytest.raises(InputError) as refused:
+        open_one(lines(tmp_path / "d.jsonl", record | {"kafka": kafka | {"timestamp": 1704164645000}}))
+    assert "timestamp=kafka.timestamp" in str(refused.value.hint)

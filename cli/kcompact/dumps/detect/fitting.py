@@ -95,7 +95,7 @@ def _is_of_tool(dialect: Dialect, sample: list[Row]) -> bool:
         return False
     return not dialect.text_timestamps or (
         _all_of(str, sample, dialect.timestamp)
-        and _all_of(int, sample, dialect.timestamp_type)
+        and (dialect.timestamp_type is None or _all_of(int, sample, dialect.timestamp_type))
         and all_in(dialect.headers_encoding, header_values(sample, dialect), "value")
     )
 

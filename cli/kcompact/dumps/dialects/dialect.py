@@ -26,7 +26,7 @@ class Dialect:
     lacking: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
     likely_base64: bool = False  # keys and values must look like it; the order of fields is a sign more
-    text_timestamps: bool = False  # timestamps must be texts, and their types numbers
+    text_timestamps: bool = False  # timestamps must be texts, and their types, if any, numbers
     sure: bool = True  # the signature occurs nowhere else
 
     topic: str | None = "topic"

@@ -45,7 +45,7 @@ SINKS = (
         name="filebeat",
         tool="Filebeat's kafka input",
         signature=names("@timestamp message kafka.topic kafka.partition kafka.offset kafka.key"),
-        lacking=names("kafka.consumer_group"),  # Logstash's
+        lacking=names("kafka.consumer_group kafka.timestamp"),  # Logstash's
         sure=False,  # parsers and processors may change a message
         **fields("topic=kafka.topic partition=kafka.partition offset=kafka.offset timestamp=@timestamp"),
         **fields("key=kafka.key value=message headers=kafka.headers"),

@@ -110,6 +110,8 @@ COMMAND_LINE = (
         tool="kaf consume --output json",
         signature=names("key offset partition payload timestamp"),
         lacking=names("topic value ts"),
+        order=("headers", "key", "offset", "partition", "payload", "timestamp"),
+        text_timestamps=True,  # scripts, and PHP's client, write such names, and null for a tombstone
         **fields("topic= value=payload"),
         header_names_encoding="base64",
         key_encoding="json",

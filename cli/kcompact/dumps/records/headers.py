@@ -294,7 +294,7 @@ def headers_hint(raw: Any, dialect: Dialect) -> str | None:
         return _STRUCTS_HINT
     if isinstance(raw, list) and all(isinstance(item, str) and ": " in item for item in raw):
         return _FILEBEAT_HINT
-    if dialect.text_timestamps:
+    if dialect.text_timestamps and dialect.headers_encoding == "base64":
         return _TEXTS_HINT
     is_other = isinstance(raw, list) and any(map(has_other_names, raw))
     return _VALUES_HINT if is_other or extras_of(raw) else None
