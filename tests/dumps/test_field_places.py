@@ -1,7 +1,10 @@
 """Topic, partition and offset under other names than the tool's, or only behind the first records."""
 
 import json
+import os
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -311,3 +314,39 @@ def test_a_time_in_an_object_is_named_by_its_member(tmp_path: Path) -> None:
     assert "--fields timestamp=timestamp.CreateTime" in (refusal.value.hint or "")
     with open_one(path, fields={"timestamp": "timestamp.CreateTime"}) as dump:
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_001]
+
+
+@pytest.mark.parametrize("windows", [("window",), ("windowStart", "windowEnd"), ("window_start",)])
+@pytest.mark.parametrize("place", [{}, {"topic": "t", "partition": 0, "offset": 0}])
+def test_windows_beside_the_key_are_asked_about(
+    windows: tuple[str, ...], place: dict[str, Any], tmp_path: Path
+) -> None:
+    row = place | {"key": "a", **dict.fromkeys(windows, 1), "value": None}
+    path = write(tmp_path / "d.jsonl", [row])
+    pq.write_table(pa.Table.from_pylist([row | {"value": "v"}]), tmp_path / "d.parquet")
+    (tmp_path / "d.csv").write_text(f"{','.join(row)}\n{','.join(map(str, row.values()))}\n")
+    for asked in (path, tmp_path / "d.parquet", tmp_path / "d.csv"):
+        with pytest.raises(InputError, match="as the windows of a stream are a part of its keys") as refused:
+            open_one(asked)
+        assert "--fields key=key " in str(refused.value.hint)
+        with open_one(asked, fields={"key": "key"}) as dump:
+            assert dump.files[0].dialect.key == "key"
+
+
+@pytest.mark.skipif(
+    shutil.which("jq") is None and "CI" not in os.environ, reason="the hint's own tool is not installed"
+)
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_windows_are_joined_with_the_key_as_the_hint_says(form: str, tmp_path: Path) -> None:
+    row = {"key": "a", "windowStart": 1, "windowEnd": 2, "value": None}
+    path = write(tmp_path / "d.jsonl", [row, row | {"windowStart": 3}])
+    if form == "array":
+        path.write_text(json.dumps([row, row | {"windowStart": 3}]))
+    with pytest.raises(InputError) as refused:
+        open_one(path)
+    words = shlex.split(str(refused.value.hint).partition("in JSON by ")[2])
+    path.write_bytes(subprocess.run([*words[:3], path], check=True, capture_output=True).stdout)
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [(record.key, record.value) for record in records] == [(b'["a",2,1]', None), (b'["a",2,3]', None)]

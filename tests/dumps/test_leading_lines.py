@@ -16,13 +16,19 @@ KIP_848 = (
     " out. See https://kafka.apache.org/documentation/#consumer_rebalance_protocol\n"
 )
 CONFLUENT = "Starting Kafka Consumer. Use Ctrl-C to exit.\n"
+JAVA = (
+    "OpenJDK 64-Bit Server VM warning: Sharing is only supported for boot loader classes because bootstrap"
+    " classpath has been appended\n"
+)
+OPTIONS = "Picked up JAVA_TOOL_OPTIONS: -Dcom.sun.management.jmxremote=true\n"
 ENVELOPE = '{"topic":"t","partition":0,"offset":%d,"key":"%s","payload":"v"}\n'
 LABELLED = "CreateTime:1700000000000\tPartition:0\tOffset:%d\t%s\tv\n"
 PRETTY = json.dumps(json.loads(ENVELOPE % (7, "K")), indent=2).replace("7", "%d").replace("K", "%s") + "\n"
 
 
 @pytest.mark.parametrize(
-    "says", [KIP_848, CONFLUENT, KIP_848 + "\n", CONFLUENT + KIP_848.replace("\n", "\r\n")]
+    "says",
+    [KIP_848, CONFLUENT, KIP_848 + "\n", CONFLUENT + KIP_848.replace("\n", "\r\n"), JAVA, OPTIONS + JAVA],
 )
 @pytest.mark.parametrize("record", [ENVELOPE, LABELLED, PRETTY, "o%d%s\tv\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "a byte order mark"])
@@ -35,7 +41,7 @@ def test_what_a_tool_says_first_is_passed_over_and_said(
     path.write_text(mark + says + records + "Processed a total of 3 messages\n", newline="")
     with open_one(tmp_path / "plain.txt") as dump:
         expected = compacted(dump)
-    lines = "2 lines" if "Kafka Consumer" in says and "KIP-848" in says else "a line"
+    lines = "2 lines" if len(says.strip().splitlines()) == 2 else "a line"
     passed_over = "passed over, in which the tool talks about itself"
     with open_one(path) as dump:
         assert [note for note in dump.notes if "passed over" in note] == [

@@ -230,3 +230,15 @@ def test_text_of_that_kind_may_be_a_value(value: str, tmp_path: Path) -> None:
         (split,) = dump.splits(1 << 40)
         read = [record.value for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
     assert read == [value.encode(), b"[B@3cd661db"]
+
+
+def test_keys_with_their_windows_are_no_json(tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text("[Die Hard@1558800000/1562400000]\t8\n[1@1558800000/1562400000]\t5\n")
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [record.key for record in records] == [
+        b"[Die Hard@1558800000/1562400000]",
+        b"[1@1558800000/1562400000]",
+    ]

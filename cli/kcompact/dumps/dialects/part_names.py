@@ -93,6 +93,29 @@ def refuse_likely_places(
                 f"{path}: no {role} by a name that is known, but it may be the field {name_list(likely)}",
                 hint=f"say so: --fields {field}, or --fields {role}= if it is none",
             )
+    _refuse_windows(path, places["key"], outside, options)
+
+
+def _refuse_windows(path: str, key: str | None, names: Iterable[str], options: ReadOptions) -> None:
+    """Raise InputError for windows beside the keys, as ksqlDB shows them: in Kafka they are part of a key.
+
+    Without it, the records of one window would supersede those of another.
+    """
+    windows = [name for name in names if _WINDOW.fullmatch(plain_name("".join(path_of(name)[-1:])))]
+    if not windows or key is None or "key" in options.fields or options.key_fields:
+        return
+    key_path, *paths = ("".join(f'."{part}"' for part in path_of(name)) for name in (key, *windows))
+    joined = f"{key_path} = [{', '.join((key_path, *paths))}] | del({', '.join(paths)})"
+    program = shlex.quote(f'if type == "array" then .[] else . end | {joined}')
+    raise InputError(
+        f"{path}: the key may be the field {name_list([key])} alone, or with {name_list(windows)}, as the"
+        " windows of a stream are a part of its keys",
+        hint=f"say so with --fields {shlex.quote(f'key={key}')} if it is the key alone; else join them into"
+        f" one field first, in JSON by jq -c {program} FILE > NEW",
+    )
+
+
+_WINDOW = re.compile(r"window(?:start|end)?(?:ms|ts|time|timestamp)?")
 
 
 def refuse_choices(

@@ -7,6 +7,8 @@ _ITSELF = re.compile(
     rb"The consumer rebalance protocol \(KIP-848\) is production-ready! Set group\.protocol=consumer to"
     rb" try it out\.(?: See https?://\S+)?"  # kafka-console-consumer 4.x
     rb"|Starting Kafka Consumer\. Use Ctrl-C to exit\."  # Confluent's CLI
+    rb"|(?:OpenJDK|Java HotSpot\(TM\)) [^\n]* VM warning: [^\r\n]*"  # what runs Kafka's tools
+    rb"|Picked up _?(?:JAVA_TOOL|JDK_JAVA|JAVA)_OPTIONS: [^\r\n]*"
     rb")[ \t]*\r?(?:\n(?:\r?\n)*|\Z)"
 )
 
