@@ -468,3 +468,19 @@ def test_logstash_s_records_are_not_filebeat_s(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         open_one(lines(tmp_path / "d.jsonl", record | {"kafka": kafka | {"timestamp": 1704164645000}}))
     assert "timestamp=kafka.timestamp" in str(refused.value.hint)
+
+
+def test_csv_whose_columns_are_json_is_told_how_to_be_exported(tmp_path: Path) -> None:
+    metadata = {"CreateTime": 1704164645000, "key": "a", "offset": 0, "partition": 0, "topic": "t"}
+    record = {"RECORD_METADATA": metadata, "RECORD_CONTENT": None}
+    path = tmp_path / "d.csv"
+    cells = json.dumps(metadata).replace('"', '""')
+    path.write_text(f'"RECORD_METADATA","RECORD_CONTENT"\n"{cells}","{{""x"":0}}"\n"{cells}",\n')
+    with pytest.raises(InputError, match="CSV whose columns hold JSON") as refused:
+        open_one(path)
+    assert "--fields key=RECORD_METADATA.FIELD,value=FIELD," in str(refused.value.hint)
+    with pytest.raises(InputError, match="no record of key and value") as refused:
+        open_one(lines(tmp_path / "d.jsonl", record))
+    option = str(refused.value.hint).partition("--fields ")[2].partition(";")[0]
+    assert "key=RECORD_METADATA.key," in option
+    assert "offset=RECORD_METADATA.offset," in option

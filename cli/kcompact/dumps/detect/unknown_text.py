@@ -1,6 +1,7 @@
 """Text that is not read: the format that it looks like, and what to do instead."""
 
 import re
+import shlex
 
 import orjson
 
@@ -30,6 +31,13 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
             hint="export as JSON lines (kcat -J, with -s avro where that is what they are) or Avro",
         )
     names = _header_names(lines)
+    if names and all(line.startswith((b'"{""', b'{"')) for line in lines[1:]):
+        return InputError(
+            f"{path}: CSV whose columns hold JSON ({name_list(names)}), so that none of them is the key",
+            hint="export JSON lines with these objects within (Snowflake: OBJECT_CONSTRUCT_KEEP_NULL(*),"
+            " with FILE_FORMAT = (TYPE = JSON)), and name their members:"
+            f" --fields {shlex.quote(f'key={names[0]}.FIELD,value=FIELD,offset={names[0]}.FIELD')}",
+        )
     if names:
         return InputError(
             f"{path}: CSV with the header line {name_list(names)}, which names no key and no offset",
