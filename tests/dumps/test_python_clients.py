@@ -156,6 +156,14 @@ def test_sizes_may_be_floats(tmp_path: Path) -> None:
     assert [record.value for record in records_in(tmp_path / "t.csv")] == [None, b"", b"v"]
 
 
+def test_that_bytes_are_read_as_python_prints_them_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("topic,partition,offset,key,value\nt,0,0,b'a',b'1'\nt,0,1,b'a',None\n")
+    assert open_one(path).files[0].dialect.notes == (
+        "keys and values are read as the bytes that Python prints as b'...', and None as null",
+    )
+
+
 @pytest.mark.parametrize(("key", "value"), [("b'a'", "None"), ("[B@3cd661db", "[B@3cd661dc"), ("a", "b'1'")])
 def test_what_kcat_wrote_is_what_kafka_has(key: str, value: str, tmp_path: Path) -> None:
     """A producer that sends ``str(key)``, or ``toString()`` of an array, has such texts in its topic."""

@@ -72,6 +72,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = _with_places(path, dialect, sample, field_names, options)
     encodings: dict[str, Any] = dict(_encodings(path, dialect, sample, options))
     of_arrays, notes = array_encodings(path, layout, dialect, sample, options)
+    notes += _note_on_python(encodings)
     encodings |= of_arrays | ({"notes": dialect.notes + notes} if notes else {})
     late = late_names(layout, dialect, field_names)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
@@ -196,6 +197,14 @@ def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOpti
         if may_be_null:
             encodings["null_literal"] = _PYTHON_NONE  # as Python writes null where it writes bytes so
     return encodings
+
+
+def _note_on_python(encodings: dict[str, Any]) -> tuple[str, ...]:
+    """A note on what is decoded though nothing but its shape tells that it is encoded."""
+    of_python = [f"{role}s" for role in ("key", "value") if encodings[f"{role}_encoding"] == "python"]
+    nulls = ", and None as null" if encodings.get("null_literal") == _PYTHON_NONE else ""
+    text = f"{' and '.join(of_python)} are read as the bytes that Python prints as b'...'{nulls}"
+    return (text,) if of_python else ()
 
 
 def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:
