@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcompact.dumps.records.layout import DumpFile, UnreadableError
 from kcompact.errors import InputError
@@ -27,24 +28,26 @@ _ENCRYPTED_HINT = "decrypt it first, or export as JSON lines, CSV or Avro"
 _SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a footer that is plain though columns are encrypted
 _END = struct.Struct(f"<I{len(MAGIC)}s")  # the footer's length with its signature, and the magic
 _BATCH_ROWS = 16_384
-_BATCH_BYTES = 64 << 20  # unpacked, as the file says it
+_BATCH_BYTES = 64 << 20  # unpacked
+_HUGE_BATCH_BYTES = 1 << 30
+_PAGE_BYTES = 1 << 20  # as writers make them
 
 
 @dataclass(frozen=True)
 class RowGroup:
     """One row group. ``start`` and ``end`` count the packed bytes of all row groups, one after another."""
 
+    data: "ParquetInput"
     number: int
     start: int
     end: int
     rows: int
     unpacked_bytes: int
 
-    @property
-    def batch_rows(self) -> int:
-        """How many rows to read at a time."""
-        row_bytes = max(1, self.unpacked_bytes // max(1, self.rows))
-        return max(1, min(_BATCH_ROWS, _BATCH_BYTES // row_bytes))
+    def batch_rows(self, row_bytes: int = 1) -> int:
+        """How many rows to read at a time, of which some may have so many bytes."""
+        row_bytes = max(row_bytes, self.unpacked_bytes // self.rows)
+        return max(1, min(_BATCH_ROWS, self.rows, _BATCH_BYTES // row_bytes))
 
 
 def bad_row_group(number: int, reason: str, hint: str | None = DAMAGED_HINT, row: int = 0) -> UnreadableError:
@@ -110,15 +113,15 @@ def reading_footer(path: str, data: ParquetInput) -> Iterator[None]:
         raise InputError(f"{path}: {reason}", hint=DAMAGED_HINT) from error
 
 
-def row_groups(file: "parquet.ParquetFile") -> list[RowGroup]:
-    """All row groups that have rows."""
+def row_groups(file: "parquet.ParquetFile", data: ParquetInput) -> list[RowGroup]:
+    """All row groups that have rows, of a file that is read from ``data``."""
     groups, start = [], 0
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
         packed = sum(group.column(column).total_compressed_size for column in range(group.num_columns))
         end = start + max(1, packed)
         if group.num_rows:
-            groups.append(RowGroup(number, start, end, group.num_rows, group.total_byte_size))
+            groups.append(RowGroup(data, number, start, end, group.num_rows, group.total_byte_size))
         start = end
     return groups
 
@@ -128,14 +131,51 @@ def batches_of(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a row group, with some columns (dotted paths; None: all). Raises UnreadableError."""
     rows = 0
+    names = None if columns is None else list(columns)
     with naming(group.number):
-        for batch in file.iter_batches(
-            group.batch_rows, [group.number], None if columns is None else list(columns), use_threads=False
-        ):
+        batch_rows = group.batch_rows(_longest_repeated_bytes(file, group, names))
+        for batch in file.iter_batches(batch_rows, [group.number], names, use_threads=False):
             rows += batch.num_rows
             yield batch
     if rows != group.rows:
         raise bad_row_group(group.number, f"it says that it has {group.rows:,} rows, and has {rows:,}")
+
+
+def _longest_repeated_bytes(file: "parquet.ParquetFile", group: RowGroup, names: Sequence[str] | None) -> int:
+    """The bytes of the longest value that a row group may have in many rows, though it is stored once.
+
+    1 where no batch of them could be huge. Of an object, of which each look is a request, it is not known.
+    """
+    from pyarrow import parquet
+
+    chunks = map(file.metadata.row_group(group.number).column, range(file.metadata.num_columns))
+    paths = [
+        chunk.path_in_schema
+        for chunk in chunks
+        if (names is None or any(f"{chunk.path_in_schema}.".startswith(f"{name}.") for name in names))
+        and (chunk.has_dictionary_page and chunk.physical_type == "BYTE_ARRAY")
+        and chunk.total_uncompressed_size * group.batch_rows() > _HUGE_BATCH_BYTES
+    ]
+    if not paths or not isinstance(group.data, str):
+        return 1
+    with parquet.ParquetFile(
+        group.data,
+        metadata=file.metadata,
+        read_dictionary=paths,
+        buffer_size=_PAGE_BYTES,
+        page_checksum_verification=True,
+    ) as by_dictionary:
+        row = next(by_dictionary.iter_batches(1, [group.number], paths, use_threads=False))
+    return max([1, *map(_longest_bytes, row.columns)])
+
+
+def _longest_bytes(column: pa.Array) -> int:
+    """The bytes of the longest value in the dictionaries of a column, or of the fields within it."""
+    if isinstance(column, pa.DictionaryArray):
+        return pc.max(pc.binary_length(column.dictionary)).as_py() or 1
+    if pa.types.is_struct(column.type):
+        return max(map(_longest_bytes, column.flatten()), default=1)
+    return _longest_bytes(column.values) if hasattr(column, "values") else 1
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
     with open_parquet(path, data) as source:
         refuse_encrypted(path, data, source)
         with reading_footer(path, data):
-            schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
+            schema, groups, form = source.schema_arrow, row_groups(source, data), form_of(source)
         if is_ours(schema):  # options describe what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
         columns = columns_of(path, schema)
@@ -99,10 +99,11 @@ class Parquet(Layout):
         if part.file.dialect.in_order:
             yield from super().index(part, extra)
             return
-        with open_parquet(part.file.path, input_of(part.file)) as source:
+        data = input_of(part.file)
+        with open_parquet(part.file.path, data) as source:
             by_batch = RowGroupRows(part, source)
             reader = ParquetReader(part.file, part.notes, values=bool(extra))
-            for group in _groups_in(source, part.split):
+            for group in _groups_in(source, data, part.split):
                 done = 0
                 for rows, behind in () if extra else by_batch.read(group):
                     done = behind
@@ -142,7 +143,7 @@ class Parquet(Layout):
 
 def _between_groups(file: DumpFile, data: ParquetInput, split_bytes: int) -> list[tuple[int, int]]:
     with open_parquet(file.path, data) as source:
-        groups = row_groups(source)
+        groups = row_groups(source, data)
     ends = [groups[-1].end if groups else 0]
     if not file.dialect.in_order:
         last = 0
@@ -153,15 +154,16 @@ def _between_groups(file: DumpFile, data: ParquetInput, split_bytes: int) -> lis
     return list(pairwise([0, *ends]))
 
 
-def _groups_in(source: "parquet.ParquetFile", split: Split) -> list[RowGroup]:
-    return [group for group in row_groups(source) if split.start <= group.start < split.end]
+def _groups_in(source: "parquet.ParquetFile", data: ParquetInput, split: Split) -> list[RowGroup]:
+    return [group for group in row_groups(source, data) if split.start <= group.start < split.end]
 
 
 def _all_entries(part: SplitToIndex, *, values: bool = False) -> Iterator[Entry]:
     """The records of a split, one by one. Raises UnreadableError."""
     reader = ParquetReader(part.file, part.notes, values=values)
-    with open_parquet(part.file.path, input_of(part.file)) as source:
-        for group in _groups_in(source, part.split):
+    data = input_of(part.file)
+    with open_parquet(part.file.path, data) as source:
+        for group in _groups_in(source, data, part.split):
             yield from _records_of(source, group, reader)
 
 
@@ -189,8 +191,9 @@ def _chosen(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Tab
 
 def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Table]]:
     """The rows at positions that ascend, by row group."""
-    with open_parquet(file.path, input_of(file)) as source:
-        for group in row_groups(source):
+    data = input_of(file)
+    with open_parquet(file.path, data) as source:
+        for group in row_groups(source, data):
             first, behind = np.searchsorted(
                 positions, [group.number << GROUP_SHIFT, (group.number + 1) << GROUP_SHIFT]
             )
