@@ -1,9 +1,7 @@
 """Change events: deletes are tombstones with ``--cdc``, are never dropped without it, and rows keep apart."""
 
 import json
-import os
 import shlex
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +15,7 @@ from pyarrow import parquet
 from conftest import Run
 from dump_files import write_avro
 from dump_pipeline import copied, index_all, open_one
+from hint_tools import needs_jq
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.record import Record
@@ -284,10 +283,7 @@ ALTERED = {**TWO_ROWS, "data": None, "old": None, "type": "ALTER", "isDdl": True
 EACH_ROW = [{**TWO_ROWS, **{name: TWO_ROWS[name][i : i + 1] for name in ("data", "old")}} for i in (0, 1)]
 
 
-# In CI it must run: .ci/run installs the tool.
-@pytest.mark.skipif(
-    shutil.which("jq") is None and "CI" not in os.environ, reason="the hint's own tool is not installed"
-)
+@needs_jq
 def test_the_hint_for_a_bare_message_about_two_rows_splits_it(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", TWO_ROWS, ALTERED)
     with pytest.raises(InputError, match="about 2 rows") as caught:

@@ -1,9 +1,7 @@
 """Topic, partition and offset under other names than the tool's, or only behind the first records."""
 
 import json
-import os
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dump_pipeline import index_all, open_one
+from hint_tools import needs_jq
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.errors import InputError
@@ -333,9 +332,7 @@ def test_windows_beside_the_key_are_asked_about(
             assert dump.files[0].dialect.key == "key"
 
 
-@pytest.mark.skipif(
-    shutil.which("jq") is None and "CI" not in os.environ, reason="the hint's own tool is not installed"
-)
+@needs_jq
 @pytest.mark.parametrize("form", ["lines", "array"])
 def test_windows_are_joined_with_the_key_as_the_hint_says(form: str, tmp_path: Path) -> None:
     row = {"key": "a", "windowStart": 1, "windowEnd": 2, "value": None}

@@ -29,15 +29,19 @@ _SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a footer that is plain thoug
 _END = struct.Struct(f"<I{len(MAGIC)}s")  # the footer's length with its signature, and the magic
 _BATCH_ROWS = 16_384
 _BATCH_BYTES = 64 << 20  # unpacked
-_HUGE_BATCH_BYTES = 1 << 30
+_HUGE_BATCH_BYTES = 1 << 30  # which a batch may have before dictionaries are looked at
 _PAGE_BYTES = 1 << 20  # as writers make them
+
+
+ParquetInput = str | BinaryIO
+"""Where a file is on this disk, or an object, which is read by ranges, as they are needed."""
 
 
 @dataclass(frozen=True)
 class RowGroup:
     """One row group. ``start`` and ``end`` count the packed bytes of all row groups, one after another."""
 
-    data: "ParquetInput"
+    data: ParquetInput
     number: int
     start: int
     end: int
@@ -53,10 +57,6 @@ class RowGroup:
 def bad_row_group(number: int, reason: str, hint: str | None = DAMAGED_HINT, row: int = 0) -> UnreadableError:
     """The error for a row group, or one of its rows, that cannot be read."""
     return UnreadableError(reason, hint, position=number << GROUP_SHIFT | row)
-
-
-ParquetInput = str | BinaryIO
-"""Where a file is on this disk, or an object, which is read by ranges, as they are needed."""
 
 
 def input_of(file: DumpFile) -> ParquetInput:
