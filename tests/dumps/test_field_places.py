@@ -216,6 +216,15 @@ def test_what_may_be_a_place_by_an_unknown_name_is_asked_about(role: str, tmp_pa
     assert places(path, fields={role: ""}) == [without[role]]
 
 
+def test_all_places_by_unknown_names_are_asked_about_at_once(tmp_path: Path) -> None:
+    row = {"redpanda": {"partition": 1, "offset": 5}, "$$topic": "t", "key": "a", "value": "x"}
+    path = write(tmp_path / "dump.jsonl", [row])
+    with pytest.raises(InputError, match="no topic and no partition and no offset by a name") as refused:
+        places(path)
+    (fields,) = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(", or")[0])
+    assert places(path, fields=dict(field.split("=") for field in fields.split(","))) == [("t", 1, 5)]
+
+
 @pytest.mark.parametrize("part", ["key", "value"])
 def test_what_lies_within_keys_and_values_is_no_place(part: str, tmp_path: Path) -> None:
     row = {"offset": 5, "key": "a", "value": "x", part: {"topic": "x", "partition": 7}}

@@ -51,8 +51,9 @@ def _no_such_fields(path: str, fields: tuple[str, ...], file_notes: Mapping[int,
             )
     return InputError(
         f"{path}: no value has the field {', '.join(fields)}",
-        hint="name a field that every value has, with the path to it: --key-field payload.id; if each record"
-        " as a whole is the value: --fields value=",
+        hint="name a field that every value has, with the path to it: --key-field payload.id; if the"
+        " values are another field of the records: --fields value=FIELD; if each record as a whole"
+        " is the value: --fields value=",
     )
 
 

@@ -82,17 +82,23 @@ def refuse_likely_places(
         if (first := path_of(name)[:1]) not in own
         or (first == headers and plain_name(path_of(name)[-1]).startswith("kafka"))
     ]
+    likely: dict[str, list[str]] = {}
     for role in PLACES:
-        if places[role] is not None or role in options.fields:
-            continue
-        ending = re.compile(rf"{role}(?:id|no|nr|num|number|name|index)?$")
-        likely = [name for name in outside if ending.search(plain_name("".join(path_of(name)[-1:])))]
-        if likely:
-            field = shlex.quote(f"{role}={likely[0]}")
-            raise InputError(
-                f"{path}: no {role} by a name that is known, but it may be the field {name_list(likely)}",
-                hint=f"say so: --fields {field}, or --fields {role}= if it is none",
-            )
+        if places[role] is None and role not in options.fields:
+            ending = re.compile(rf"{role}(?:id|no|nr|num|number|name|index)?$")
+            likely[role] = [
+                name for name in outside if ending.search(plain_name("".join(path_of(name)[-1:])))
+            ]
+    roles = [role for role, names in likely.items() if names]
+    if roles:
+        fields = shlex.quote(",".join(f"{role}={likely[role][0]}" for role in roles))
+        absent = ",".join(f"{role}=" for role in roles)
+        parts = " and no ".join(roles)
+        shown_names = name_list(list(dict.fromkeys(name for role in roles for name in likely[role])))
+        raise InputError(
+            f"{path}: no {parts} by a name that is known, but it may be the field {shown_names}",
+            hint=f"say so: --fields {fields}, or --fields {absent} if there is none",
+        )
     _refuse_windows(path, places["key"], outside, options)
 
 
