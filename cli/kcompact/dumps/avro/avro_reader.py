@@ -17,13 +17,15 @@ from kcompact.dumps.avro.avro_schema import (
     is_bytes,
     is_in_union,
     is_integer,
+    is_map,
     is_plain,
+    types_at,
     wire_schema,
 )
 from kcompact.dumps.dialects.dialect import ROLES
 from kcompact.dumps.dialects.paths import Path, columns_beside
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import as_json, as_text, headers_of
@@ -111,7 +113,7 @@ def _parsed(wire: WireSchema, run: list[tuple[Path, Any]], *, alone: bool) -> An
     return wire.parsed({"type": "record", "name": "Part", "fields": fields})
 
 
-_BYTES, _INTEGER, _DATUM = "bytes", "integer", "datum"
+_BYTES, _INTEGER, _DATUM, _UNION = "bytes", "integer", "datum", "union"
 
 
 class AvroReader:
@@ -138,11 +140,11 @@ class AvroReader:
         return RecordReader(self.wire, self._exact)
 
     def type_at(self, wire: WireSchema, path: Path) -> Any:
-        """The type of the field at the path, "null" if a record on the way may be null."""
+        """The type of the field at the path, without the null of a record on the way."""
         leaves = dict(wire.leaves(self._exact))
         for length in range(len(path), -1, -1):
             if path[:length] in leaves:
-                return leaves[path] if length == len(path) else _inner_type(wire, leaves, path, length)
+                return types_at(wire, [leaves[path[:length]]], path[length:])[0]
         raise KeyError(path)
 
     def _kind(self, role: str) -> str:
@@ -151,7 +153,11 @@ class AvroReader:
         kind = self.type_at(self.wire, self.paths[role])
         if is_integer(kind):
             return _INTEGER
-        return _BYTES if is_bytes(self.wire, kind) else _DATUM
+        if is_bytes(self.wire, kind):
+            return _BYTES
+        parent = types_at(self.wire, [self.wire.type], self.paths[role][:-1])
+        is_in_map = any(is_map(self.wire.resolve(branch)) for outer in parent for branch in branches(outer))
+        return _UNION if is_in_map and isinstance(kind, list) else _DATUM
 
     def __call__(self, datum: Datum, ordinal: int) -> Record:
         """The Record of a datum, the ``ordinal``-th of its split. Raises UnreadableError."""
@@ -196,15 +202,19 @@ class AvroReader:
 
         A structured value that is to leave Avro becomes JSON.
         """
-        if self._kinds[role] == _BYTES:
+        if self._kinds[role] == _BYTES or (self._kinds[role] == _UNION and isinstance(value, bytes)):
             return bytes(value)
-        if self._kinds[role] == _INTEGER:
+        if self._kinds[role] == _INTEGER or (self._kinds[role] == _UNION and type(value) is int):
             return b"%d" % value
+        if self._kinds[role] == _UNION:
+            raise UnreadableError(
+                f"the {role} is {value!r} in a map: only bytes, text and whole numbers can be read there"
+            )
         if role == "key" and self._rules.is_conversion:
             self._rules.count("datum_keys")
         raw = datum.raw.get(self.paths[role])
         if raw is None:
-            return _encoded(self.wire, self.type_at(self.wire, self.paths[role]), value)
+            raw = _encoded(self.wire, self.type_at(self.wire, self.paths[role]), value)
         return self._as_json(raw) if role == "value" and self._values else raw
 
     def _as_json(self, raw: bytes) -> bytes:
@@ -228,16 +238,6 @@ def without_null(kind: Any) -> Any:
     if is_in_union(kind):
         return kind | {"fields": kind["fields"][1:]}
     return branches(kind)[0] if branch_bytes(kind) else kind
-
-
-def _inner_type(wire: WireSchema, leaves: dict[Path, Any], path: Path, length: int) -> Any:
-    """A field below a record that may be null."""
-    kind: Any = wire.resolve(leaves[path[:length]])
-    for name in path[length:]:
-        records = [r for r in map(wire.resolve, branches(kind)) if isinstance(r, dict) and "fields" in r]
-        inner = next(c["type"] for record in records for c in record["fields"] if c["name"] == name)
-        kind = wire.resolve(inner)
-    return kind
 
 
 def _encoded(wire: WireSchema, kind: Any, value: Any) -> bytes:

@@ -1,6 +1,6 @@
 """The writer's schema reduced to what the bytes hold; and which of its fields are a record's parts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -163,6 +163,11 @@ def is_record(wire_type: Any) -> bool:
     return isinstance(wire_type, dict) and wire_type["type"] in ("record", "error")
 
 
+def is_map(wire_type: Any) -> bool:
+    """Whether the (resolved) type is a map."""
+    return isinstance(wire_type, dict) and wire_type["type"] == "map"
+
+
 def branches(wire_type: Any) -> list[Any]:
     """The branches that a value can have: of a union those beside null."""
     union = wire_type if isinstance(wire_type, list) else [wire_type]
@@ -234,13 +239,18 @@ def field_names(wire: WireSchema) -> list[str]:
 
 
 def _is_field(wire: WireSchema, dotted: str) -> bool:
-    """Whether the path leads through records, which may be null, to a field of one."""
-    kinds: list[Any] = [wire.type]
-    for name in dotted.split("."):
-        records = [record for kind in kinds for record in map(wire.resolve, branches(kind))]
-        children = [child for record in records if is_record(record) for child in record["fields"]]
+    """Whether the path leads to a field, through records, which may be null, or maps."""
+    return bool(types_at(wire, [wire.type], dotted.split(".")))
+
+
+def types_at(wire: WireSchema, kinds: list[Any], path: Iterable[str]) -> list[Any]:
+    """The types below others at a path; every name may stand in a map."""
+    for name in path:
+        outer = [wire.resolve(branch) for kind in kinds for branch in branches(kind)]
+        children = [child for record in filter(is_record, outer) for child in record["fields"]]
         kinds = [child["type"] for child in children if child["name"] == name]
-    return bool(kinds)
+        kinds += [kind["values"] for kind in filter(is_map, outer)]
+    return kinds
 
 
 def _kinds_at(schema: Any, dotted: str | None) -> list[Any]:
@@ -249,7 +259,9 @@ def _kinds_at(schema: Any, dotted: str | None) -> list[Any]:
     for name in dotted.split(".") if dotted else ():
         records = [_opened(branch) for branch in _as_union(kind) if isinstance(branch, dict)]
         fields = [child for record in records for child in record.get("fields", ())]
+        in_maps = [record["values"] for record in records if is_map(record)]
         kind = next((child["type"] for child in fields if child["name"] == name), [])
+        kind = in_maps[0] if in_maps else kind
     return _as_union(kind)
 
 

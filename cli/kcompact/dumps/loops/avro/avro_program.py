@@ -105,6 +105,8 @@ class _Compiler:
             self._skip_primitive(resolved)
         elif resolved["type"] in ("record", "error"):
             self._record(path, resolved, is_sure=is_sure)
+        elif path is not None and resolved["type"] == "map":
+            raise NotCovered("a part of a record is in a map")
         else:
             self._skip_complex(resolved)
 

@@ -1,0 +1,89 @@
+"""Parts of records in Avro's maps, and below records that may be null."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.avro.avro_reader import AvroReader
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.loops.avro.avro_program import compile_program
+from kcompact.dumps.note_checks import check_notes
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "id", "type": ["null", "int"]}, {"name": "note", "type": "string"}],
+}
+ORDERS: list[Any] = [{"id": 7, "note": "\u00e9"}, None, {"id": None, "note": ""}]
+
+
+def write(path: Path, fields: dict[str, Any], rows: list[dict[str, Any]]) -> Path:
+    schema = {
+        "type": "record",
+        "name": "Row",
+        "fields": [{"name": name, "type": kind} for name, kind in fields.items()],
+    }
+    with path.open("wb") as out:
+        fastavro.writer(out, schema, rows)
+    return path
+
+
+def records_of(path: Path, fields: dict[str, str]) -> list[Record]:
+    with open_one(path, fields=fields) as dump:
+        check_notes(dump, index_all(dump)[1])
+        (split,) = dump.splits(1 << 40)
+        return [record for _, _, record in LAYOUTS["avro"].records(dump.files[0], split)]
+
+
+def test_structured_values_below_a_record_that_may_be_null_become_json(tmp_path: Path) -> None:
+    inner = [{"name": "key", "type": "string"}, {"name": "value", "type": ["null", ORDER]}]
+    data = {"type": "record", "name": "Data", "fields": inner}
+    rows = [{"data": {"key": f"k{number}", "value": order}} for number, order in enumerate(ORDERS)]
+    path = write(tmp_path / "t.avro", {"data": ["null", data]}, rows)
+    records = records_of(path, {"key": "data.key", "value": "data.value"})
+    assert [record.key for record in records] == [b"k0", b"k1", b"k2"]
+    assert [record.value and json.loads(record.value) for record in records] == ORDERS
+
+
+@pytest.mark.parametrize("is_nullable", [False, True])
+def test_a_part_may_be_in_a_map(tmp_path: Path, is_nullable: bool) -> None:
+    """As keys of Event Hubs Capture are, in maps of several types of values."""
+    kind = {"type": "map", "values": ["long", "double", "string", "bytes"]}
+    fields = {"SystemProperties": ["null", kind] if is_nullable else kind, "Body": ["null", "bytes"]}
+    keys: list[Any] = ["a", b"\xff", 7, None]
+    rows = [
+        {
+            "SystemProperties": {"x-opt-ratio": 0.5} | ({} if key is None else {"x-opt-key": key}),
+            "Body": b"x",
+        }
+        for key in keys
+    ]
+    path = write(tmp_path / "hub.avro", fields, rows)
+    places = {"key": "SystemProperties.x-opt-key", "value": "Body"}
+    assert [record.key for record in records_of(path, places)] == [b"a", b"\xff", b"7", None]
+    with open_one(path, fields=places) as dump:
+        assert index_all(dump)[0]["key"].to_pylist() == [b"a", b"\xff", b"7", None]
+        reader = AvroReader(dump.files[0], SplitNotes(), values=True)
+    assert compile_program(reader.wire, reader.paths, contents=False) is None  # no loop leaves out the key
+
+
+def test_structured_values_in_maps_become_json(tmp_path: Path) -> None:
+    rows = [{"id": "a", "parts": {} if order is None else {"order": order}} for order in ORDERS]
+    path = write(tmp_path / "t.avro", {"id": "string", "parts": {"type": "map", "values": ORDER}}, rows)
+    values = [record.value for record in records_of(path, {"key": "id", "value": "parts.order"})]
+    assert [value and json.loads(value) for value in values] == ORDERS
+
+
+def test_a_key_in_a_map_that_stands_for_no_bytes_is_refused(tmp_path: Path) -> None:
+    fields = {"parts": {"type": "map", "values": ["double", "string"]}, "value": "string"}
+    rows = [{"parts": {"id": number}, "value": "x"} for number in ("a", 0.5)]
+    path = write(tmp_path / "t.avro", fields, rows)
+    with pytest.raises(InputError, match=r"the key is 0\.5 in a map"):
+        records_of(path, {"key": "parts.id"})
