@@ -125,7 +125,10 @@ def read_every_way(path: Path, options: dict[str, Any]) -> list[Record] | None:
             '{"payload":"a","isPayloadNull":false,"rawPayload":5}',
             "the value's bytes cannot be read",
         ),
-        ("value", "[" * 990 + "]" * 990, "nested too deeply"),
+        pytest.param(
+            *("value", "[" * 990 + "]" * 990, "nested too deeply"),
+            marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python 3.12 and later read it"),
+        ),
         ("value", "[" * 100_000 + "]" * 100_000, "nested too deeply"),
     ],
     ids=lambda text: text[:24],
