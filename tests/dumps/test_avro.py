@@ -394,18 +394,6 @@ def test_a_missing_field_is_refused_with_a_remedy(tmp_path: Path, fields: list[s
     assert "--fields" in (caught.value.hint or "")
 
 
-def test_a_key_inside_a_map_is_refused(tmp_path: Path) -> None:
-    attributes = {"type": "map", "values": "string"}
-    value = {"type": "record", "name": "Value", "fields": [{"name": "attributes", "type": attributes}]}
-    fields = [{"name": "key", "type": "string"}, {"name": "value", "type": value}]
-    path = tmp_path / "t.avro"
-    with path.open("wb") as out:
-        rows = [{"key": "k", "value": {"attributes": {"id": "1"}}}]
-        fastavro.writer(out, {"type": "record", "name": "Top", "fields": fields}, rows)
-    with pytest.raises(InputError, match=r"no field 'value\.attributes\.id'"):
-        open_one(path, fields={"key": "value.attributes.id"})
-
-
 def test_an_example_of_a_damaged_key_names_its_offset(tmp_path: Path) -> None:
     kinds = {"key": "string", "value": "string", "offset": "long"}
     fields = [{"name": name, "type": kind} for name, kind in kinds.items()]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dump_pipeline import index_all, open_one
+from hint_tools import needs_jq
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
@@ -61,6 +62,7 @@ def test_sizes_of_a_client_tell_that_arrays_are_bytes(tmp_path: Path) -> None:
     assert [each.value for each in records(path)] == [b"[0, 1]"]
 
 
+@needs_jq
 @pytest.mark.parametrize("name", ["d.jsonl", "d.json"])
 @pytest.mark.parametrize(
     "row",

@@ -13,6 +13,7 @@ from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.errors import ExitCode, InputError
 from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.run_options import RunOptions
+from kcompact.storage.lookup import is_there
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Command:
 
 def _require_files(dumps: Sequence[str]) -> None:
     for path in dumps:
-        if path == STDIN or (Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode)):
+        if path == STDIN or (is_there(path) and stat.S_ISFIFO(Path(path).stat().st_mode)):
             raise InputError(
                 f"{path}: --keep-going reads the dump once more without what cannot be read, which a pipe"
                 " does not allow",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcompact.errors import OutputError
+from kcompact.storage.lookup import is_folder
 
 _MOST_LINKS = 40  # as Linux: a path with more cannot be opened
 
@@ -108,7 +109,7 @@ class _Inputs:
                 raise _refused(written, f"holds {input_name}")
 
     def _add(self, source: ReadPath) -> None:
-        is_folder = Path(source.path).is_dir()
+        holds_files = is_folder(source.path)
         for path in (source.path, *source.files):
             _note(self._things, path, path)
             folder = os.path.dirname(path.rstrip("/"))  # noqa: PTH120  many files: strings are much faster
@@ -120,7 +121,7 @@ class _Inputs:
                 _note(self._folders, folder, source.path)
                 for place in _places(folder):
                     self._climb(place, f"{path}, which is read")
-        if is_folder:
+        if holds_files:
             _note(self._folders, source.path, source.path)
 
     def _climb(self, folder: str, shown: str) -> None:
@@ -200,7 +201,7 @@ def _places(path: str) -> list[str]:
 
 def _identities_in(folder: str) -> Iterator[Identity]:
     """Everything in a folder, at any depth; nothing if there is no such folder."""
-    if Path(folder).is_symlink() or not Path(folder).is_dir():
+    if Path(folder).is_symlink() or not is_folder(folder):
         return
     for inside, folders, files in os.walk(folder):
         for name in (*folders, *files):

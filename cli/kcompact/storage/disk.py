@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from kcompact.errors import OutputError
+from kcompact.storage.lookup import is_folder, is_there
 
 system: Any = os
 """Used of it: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir."""
@@ -107,7 +108,7 @@ def flush_tree(path: Path) -> None:
 
     Of many files several at a time: the file system then writes them down together, ten times as fast.
     """
-    below = os.walk(path, onerror=_raise) if path.is_dir() else ()
+    below = os.walk(path, onerror=_raise) if is_folder(path) else ()
     paths = [str(path), *(f"{folder}/{name}" for folder, *names in below for name in chain(*names))]
 
     def flush_share(first: int) -> None:
@@ -130,12 +131,12 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
 
 def make_folders(path: Path) -> list[Path]:
     """Make a folder and those above it; the ones that were made, the uppermost first."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    missing = [folder for folder in (path, *path.parents) if not is_there(folder)]
     for folder in reversed(missing):
         try:
             system.mkdir(folder, 0o777)
         except FileExistsError:
-            if not folder.is_dir():
+            if not is_folder(folder):
                 raise
     return missing[::-1]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kcompact.errors import OutputError
 from kcompact.storage import disk
+from kcompact.storage.lookup import is_folder
 from kcompact.storage.scratch import PREFIX, was_made_here
 
 JOURNAL = "journal"
@@ -41,7 +42,7 @@ def mark_of(path: Path) -> str | None:
         status = path.lstat()
     except FileNotFoundError:
         return None
-    if path.is_dir() and not path.is_symlink():
+    if is_folder(path) and not path.is_symlink():
         return f"folder {status.st_ino}"
     return f"file {status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
@@ -127,7 +128,7 @@ def finish(folder: Path, steps: list[Step]) -> None:
 
 
 def _not_published(target: Path, error: OSError) -> OutputError:
-    if not target.parent.is_dir():
+    if not is_folder(target.parent):
         return OutputError(
             f"{target}: its folder is gone; it was removed or moved while this ran",
             hint="nothing was changed; run again",
@@ -147,11 +148,11 @@ def _do(step: Step) -> None:
         return
     if current_mark is not None and current_mark != step.target_mark:
         raise FileExistsError
-    if current_mark is not None and step.target.is_dir():
+    if current_mark is not None and is_folder(step.target):
         disk.rename(step.target, step.replaced)
     elif current_mark is not None and mark_of(step.replaced) is None:
         disk.link_or_rename(step.target, step.replaced)  # it stays readable until the very rename
-    if step.target_mark is None and not step.prepared.is_dir():
+    if step.target_mark is None and not is_folder(step.prepared):
         disk.link_or_rename(step.prepared, step.target)  # fails where anything has come up
         with suppress(FileNotFoundError):
             disk.unlink(step.prepared)

@@ -21,6 +21,7 @@ from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.apart import real_place
 from kcompact.storage.journal import JOURNAL, Step, carry_out, finish, mark_of, read_journal
+from kcompact.storage.lookup import is_folder, is_there
 from kcompact.storage.scratch import (
     Scratch,
     lock_of_dead,
@@ -115,7 +116,7 @@ def _claimed(parent: Path, places: list[Path], scratches: dict[Path, Scratch]) -
     try:
         yield scratch
     finally:
-        if (first / JOURNAL).exists():  # neither finished nor undone: the next run will
+        if is_there(first / JOURNAL):  # neither finished nor undone: the next run will
             os.close(scratch.lock)
         else:
             scratch.remove()
@@ -140,7 +141,7 @@ def settle_folder(folder: Path) -> bool:
     if first == folder:
         _finish_dead(folder)
         return True
-    if not first.is_dir():  # moved away, or not mounted here: what was replaced is kept
+    if not is_folder(first):  # moved away, or not mounted here: what was replaced is kept
         return not any(folder.glob("old-*"))
     with lock_of_dead(first) as lock:
         if lock is not None:
@@ -156,7 +157,7 @@ def _finish_dead(folder: Path) -> None:
     try:
         finish(folder, steps)
     except OutputError:
-        if (folder / JOURNAL).exists():
+        if is_there(folder / JOURNAL):
             raise
         note(f"a run died while it published {names}; all of it is as it was before")
     else:

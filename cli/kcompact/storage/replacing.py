@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kcompact.errors import OutputError
 from kcompact.storage.disk import may_be_written
+from kcompact.storage.lookup import is_file, is_folder, is_there
 
 _LONGEST_NAME_BYTES = 255
 _STDOUT_HINT = "-o - is standard output; to see the report alone, compact has --dry-run"
@@ -23,7 +24,7 @@ def check_replaceable(
     status = _status_of(path)
     if status is None:
         return
-    is_device = path.exists() and not (path.is_file() or path.is_dir())
+    is_device = is_there(path) and not (is_file(path) or is_folder(path))
     if stat.S_ISLNK(status.st_mode) and not is_device:
         leads_to = f"name what it leads to with {option}: {os.path.realpath(path)}"
         raise OutputError(

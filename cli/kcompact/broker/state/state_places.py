@@ -16,6 +16,7 @@ from kcompact.storage import disk
 from kcompact.storage.conditional_objects import ConditionalObjects, ConflictError
 from kcompact.storage.disk import may_be_written
 from kcompact.storage.lease import leased
+from kcompact.storage.lookup import is_folder, is_there
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.publication import Publication, settle
 
@@ -64,7 +65,7 @@ def open_state_folder(path: Path) -> Iterator[StateFolder]:
 
     A folder that the run made for nothing is gone afterwards.
     """
-    existed = path.exists()
+    existed = is_there(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = _open_lock(path)
@@ -231,9 +232,9 @@ def open_state(place: str, *, writes: bool, must_exist: bool = False) -> Iterato
                 raise _missing(place)
             yield stored
         return
-    if must_exist and not Path(place).is_dir():
+    if must_exist and not is_folder(place):
         raise _missing(place)
-    if not writes and Path(place).is_dir() and not may_be_written(place):  # so no lock can be made in it
+    if not writes and is_folder(place) and not may_be_written(place):  # so no lock can be made in it
         yield StateFolder(Path(place))
         return
     with open_state_folder(Path(place)) as folder:
@@ -245,7 +246,7 @@ def read_states(place: str) -> tuple[CleanerState, ...]:
     if is_address(place):
         with open_state(place, writes=False, must_exist=True) as stored:
             return stored.states
-    if not Path(place).is_dir():
+    if not is_folder(place):
         raise _missing(place)
     return StateFolder(Path(place)).states
 

@@ -15,6 +15,7 @@ from kcompact.dumps.files.file_names import tells_topic
 from kcompact.dumps.files.stored import stored_bytes
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError
+from kcompact.storage.lookup import is_file
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.publication import Publication
 
@@ -89,4 +90,4 @@ def _size(path: str) -> int:
     """Of a file that the driver does not see: -1."""
     if is_address(path):
         return stored_bytes(path)
-    return Path(path).stat().st_size if Path(path).is_file() else -1
+    return Path(path).stat().st_size if is_file(path) else -1

@@ -11,6 +11,7 @@ from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.paired.side_files import grouped
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.apart import ReadPath, WrittenPath, check_apart, is_inside
+from kcompact.storage.lookup import is_folder
 from kcompact.storage.object_stores import is_address
 
 
@@ -45,7 +46,7 @@ def check_paths(
 
 def _sources(dump: str) -> list[ReadPath]:
     files = tuple(path for group in grouped(find_files([dump])) for path in group.values())
-    if Path(dump).is_dir():
+    if is_folder(dump):
         return [ReadPath(dump, files, is_compacted=True)]
     is_named = not is_descriptor(dump)  # else by another path than its own: none that may be replaced
     return [ReadPath(path, is_compacted=is_named) for path in files]

@@ -137,6 +137,11 @@ def _without_lines_of_tool(file: Candidate) -> tuple[Candidate, tuple[str, ...]]
 
 def _refuse_other_formats(file: Candidate) -> None:
     """Raise InputError for what begins as no dump does."""
+    if (container := container_in(file.head)) is not None:
+        raise InputError(
+            f"{file.path}: compressed twice ({container} inside)",
+            hint="unpack it once: gzip -dc FILE > NEW, or what unpacks its outer format",
+        )
     for magic, (format_name, hint) in _REFUSED.items():
         if file.head.startswith(magic, _TAR_OFFSET if magic == _TAR else 0):
             raise InputError(f"{file.path}: {format_name}, not a dump that kcompact reads", hint=hint)

@@ -16,7 +16,6 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import unescaped
-from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling_lines
 from kcompact.dumps.text.console_labels import (
@@ -62,11 +61,6 @@ _CR_HINT = (
 
 def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
     """Recognise a file that is neither JSON nor binary. Raises InputError."""
-    if (container := container_in(file.body)) is not None:
-        raise InputError(
-            f"{file.path}: compressed twice ({container} inside)",
-            hint="unpack it once: gzip -dc FILE > NEW, or what unpacks its outer format",
-        )
     if b"\n" not in file.body and b"\r" in file.body.strip():
         raise InputError(f"{file.path}: lines that end with a carriage return (CR) alone", hint=_CR_HINT)
     if options.columns:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kcompact.dumps.files.listed_files import ICEBERG, SIGNS, FileList, Reader, list_of
 from kcompact.errors import InputError
+from kcompact.storage.lookup import is_folder, is_there
 
 _KEPT: ContextVar[dict[str, FileList | None]] = ContextVar("file_lists")
 
@@ -51,7 +52,7 @@ def _with_a_name(folder: Path) -> Path:
 def _list_at(folder: str) -> FileList | None:
     kept = _KEPT.get({})
     if folder not in kept:
-        names = [sign for sign in SIGNS if Path(folder, sign).exists()]
+        names = [sign for sign in SIGNS if is_there(Path(folder, sign))]
         kept[folder] = list_on_disk(folder, names)
     return kept[folder]
 
@@ -67,7 +68,7 @@ def list_on_disk(folder: str, names: Collection[str]) -> FileList | None:
 
 def _names_on_disk(folder: str) -> list[str]:
     """Of files alone: a pipe of such a name would be waited for."""
-    if not Path(folder).is_dir():
+    if not is_folder(folder):
         return []
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries if entry.is_file()]

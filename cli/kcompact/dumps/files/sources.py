@@ -24,6 +24,7 @@ from kcompact.dumps.files.stored import (
     stored_files,
 )
 from kcompact.errors import InputError
+from kcompact.storage.lookup import is_file, is_folder, is_there
 from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
@@ -132,11 +133,11 @@ def _local_files(argument: str) -> Listing:
         if not os.path.lexists(argument):
             return _matching(argument)
         refuse_two_meanings(argument, glob.glob(argument))  # noqa: PTH207  absolute patterns too
-    if path.is_file():
+    if is_file(path):
         return _named_file(own_path(argument))
-    if path.is_dir():
+    if is_folder(path):
         return _files_of_folder(argument)
-    if path.exists():  # a FIFO, as of process substitution
+    if is_there(path):  # a FIFO, as of process substitution
         return Listing([argument])
     _refuse_address(argument)
     raise InputError(f"{argument}: no such file or folder")
@@ -289,7 +290,7 @@ def _holds_anything(folder: str) -> bool:
 
 def _counts(path: Path, folder: Path, passed_over: list[str]) -> bool:
     inside = path.relative_to(folder).parts
-    if not path.is_file() or path.stat().st_size == 0:
+    if not is_file(path) or path.stat().st_size == 0:
         return False
     if is_mark(inside) and (parts := doubtful_place(inside)):
         passed_over.append(str(Path(folder, *parts)))

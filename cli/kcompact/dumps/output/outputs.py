@@ -14,6 +14,7 @@ from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, le
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
+from kcompact.storage.lookup import is_file, is_folder
 from kcompact.storage.object_stores import is_address, refuse_other_address
 from kcompact.storage.replacing import check_replaceable
 
@@ -126,10 +127,10 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
         return OutputNames((Path(STDIO),), to_stdout=True)
     if output is not None:
         return _named(arguments, files, output)
-    if len(arguments) == 1 and Path(arguments[0]).is_dir():
+    if len(arguments) == 1 and is_folder(arguments[0]):
         folder = Path(os.path.realpath(arguments[0]))
         return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), Path(arguments[0]))
-    if len(arguments) == 1 and len(files) == 1 and Path(arguments[0]).is_file():
+    if len(arguments) == 1 and len(files) == 1 and is_file(arguments[0]):
         path = Path(files[0])
         stem, suffixes = split_suffixes(path.name)
         return OutputNames((path.with_name(f"{stem}.compacted{suffixes}"),))
@@ -147,8 +148,8 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
 
 def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
     path = Path(_whole_name("-o", output))
-    base = Path(arguments[0]) if len(arguments) == 1 and Path(arguments[0]).is_dir() else None
-    if output.endswith("/") or path.is_dir() or (base is not None and not _is_a_file_s(path, base)):
+    base = Path(arguments[0]) if len(arguments) == 1 and is_folder(arguments[0]) else None
+    if output.endswith("/") or is_folder(path) or (base is not None and not _is_a_file_s(path, base)):
         return _in_folder(files, path, base)
     return OutputNames((path,))
 
