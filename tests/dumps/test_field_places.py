@@ -202,11 +202,14 @@ NESTED = {
     "offset": {"topic": "t", "partition": 1, "Message Offset": 5, "key": "a", "value": "x"},
     "topic": {"topicPartition": {"topic": "t"}, "partition": 1, "offset": 5, "key": "a", "value": "x"},
 }
+DEEP = NESTED["partition"] | {"meta": {"kafka": {"source": {"partition": 1}}}}
 
 
-@pytest.mark.parametrize("role", NESTED)
-def test_what_may_be_a_place_by_an_unknown_name_is_asked_about(role: str, tmp_path: Path) -> None:
-    path = write(tmp_path / "dump.jsonl", [NESTED[role]])
+@pytest.mark.parametrize(("role", "row"), [*NESTED.items(), ("partition", DEEP)])
+def test_what_may_be_a_place_by_an_unknown_name_is_asked_about(
+    role: str, row: dict[str, Any], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "dump.jsonl", [row])
     with pytest.raises(InputError, match=f"no {role} by a name that is known, but it may be") as refused:
         places(path)
     (field,) = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(", or")[0])

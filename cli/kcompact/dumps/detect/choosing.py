@@ -35,7 +35,7 @@ from kcompact.dumps.detect.fitting import (
     header_values,
     names_in,
 )
-from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import guess_envelope
@@ -172,7 +172,10 @@ def _with_places(
     places |= markers_by_name(dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
     if dialect.value and not dialect.listed:
-        refuse_likely_places(path, {role: getattr(dialect, role) for role in ROLES}, field_names, options)
+        parts = {role: getattr(dialect, role) for role in ROLES}
+        is_open = any(parts[role] is None and role not in options.fields for role in PLACES)
+        deep_names = {name for row in sample for name in names_far_within(row)} if is_open else set()
+        refuse_likely_places(path, parts, field_names | deep_names, options)
     return dialect
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.dialects.paths import escaped, path_of
 
 Row = dict[str, Any]
 """One sampled record: its fields in the order of the file; CSV cells are text, or None if null."""
@@ -25,3 +25,17 @@ def _members(values: Iterable[Any], name: str) -> Iterator[Any]:
 def texts_among(values: Iterable[Any]) -> Iterator[str]:
     """Those that are text, and not empty."""
     return (value for value in values if isinstance(value, str) and value)
+
+
+def names_far_within(row: Row, above: str = "", level: int = 1) -> Iterator[str]:
+    """Dotted paths of members three and four levels deep, for which no dialect has a name."""
+    for name, value in row.items():
+        dotted = above + escaped(name)
+        if level > _LEVELS_OF_NAMES:
+            yield dotted
+        if isinstance(value, dict) and level < _DEEPEST:
+            yield from names_far_within(value, f"{dotted}.", level + 1)
+
+
+_LEVELS_OF_NAMES = 2  # that dialects name fields by
+_DEEPEST = 4
