@@ -12,6 +12,7 @@ import pytest
 import avro_files
 from conftest import Run
 from dump_files import write_csv, write_kcat
+from dump_log_text import Logged, write_dump_log
 from golden_cases import GOLDEN
 from kcompact.dumps.records.record import Record
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, at, without
@@ -71,6 +72,34 @@ def test_what_a_csv_cannot_tell_is_asked_and_then_judged(tmp_path: Path, kcompac
     run = kcompact("verify", before, tmp_path / "a.csv", *NOW, "--missing-key=empty", "--tombstone=empty")
     assert run.exit_code == 0, run.stdout
     assert "headers not compared" in run.stdout
+
+
+@pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
+def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
+    value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli
+) -> None:
+    sent = record("a", "1", offset=0, topic="t", timestamp_ms=1_766_544_000_000, headers=(("h", b"1"),))
+    full = write_kcat(tmp_path / "full.jsonl", [sent])
+    akhq = {
+        "partition": 0,
+        "offset": 0,
+        "timestamp": 1_766_544_000,
+        "keySchemaId": None,
+        "valueSchemaId": None,
+        "headers": [{}],
+        "key": "a",
+        "value": value.decode(),
+    }
+    (tmp_path / "akhq.json").write_text(json.dumps([akhq]))
+    run = kcompact("verify", full, tmp_path / "akhq.json")
+    assert (run.exit_code, "headers not compared" in run.stdout) == (exit_code, True)
+
+    logs = [write_dump_log(tmp_path / name, {0: [Logged(0, "a=1")]}) for name in ("h.txt", "i.txt")]
+    for log in logs:
+        log.write_text(log.read_text().replace("headerKeys: []", f"headerKeys: [{log.stem}]"))
+    assert kcompact("verify", full, logs[0]).exit_code == 0
+    run = kcompact("verify", *logs)
+    assert (run.exit_code, "other headers" in run.stdout) == (1, True)
 
 
 def text(part: bytes | None) -> str | None:

@@ -260,7 +260,7 @@ class VerifyCommand(Command):
                 )
                 for i, (topic, _) in inputs.logs.items()
             },
-            inputs.reference.carried & inputs.after.carried,
+            inputs.reference.compared_with(inputs.after),
             now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
             is_strict=self.verification.strict,
             max_findings=self.answer.most_findings,

@@ -143,7 +143,8 @@ def _assumptions(
         texts.append(f"{records} of BEFORE repeated with the same content: counted once")
     missing = [word for name, word in CONTENT.items() if name not in question.compared]
     if missing:
-        texts.append(f"{' and '.join(missing)} not compared: one of the dumps does not have them")
+        words = " and ".join(missing)
+        texts.append(f"{words} not compared: one of the dumps does not have them, or not in full")
     return (*texts, *_transactions(question, logs, tallies))
 
 

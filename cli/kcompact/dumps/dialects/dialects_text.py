@@ -88,6 +88,7 @@ TEXT_DIALECTS = (
         layouts=("dump_log",),
         **fields("topic= partition="),
         timestamp_unit="ms",
+        incomplete_headers=True,
     ),
     _csv(
         name="karapace-v2",

@@ -164,6 +164,7 @@ WEB = (
         lacking=names("topic"),
         **fields("topic="),
         timestamp_unit="s",
+        incomplete_headers=True,
         notes=(
             "AKHQ exports no headers, and only the first 1,000 characters of values above 1,000,000 bytes",
         ),

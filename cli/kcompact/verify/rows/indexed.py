@@ -34,12 +34,14 @@ _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
 class Indexed:
     """One dump. ``carried`` are the columns of ``key_rows.CONTENT`` that its files have at all.
 
+    ``with_incomplete_headers`` are the dialects of those that do not have all of the headers.
     ``renamed`` are log ids of its rows that are to be read as others. ``is_named_by_file``: its records do
     not say their topic.
     """
 
     logs: dict[int, LogName]
     carried: frozenset[str]
+    with_incomplete_headers: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
     renamed: Mapping[int, int] = field(default_factory=dict)
@@ -72,6 +74,15 @@ class Indexed:
         """All topics."""
         return {topic for topic, _ in self.logs.values()}
 
+    def compared_with(self, other: "Indexed") -> frozenset[str]:
+        """The columns of ``key_rows.CONTENT`` that are alike wherever a record is: those that both carry.
+
+        Headers of which a tool writes the names alone are like those of the same tool, and of no other.
+        """
+        columns = self.carried & other.carried
+        is_alike = self.with_incomplete_headers == other.with_incomplete_headers
+        return columns if is_alike else columns - {"headers_hash"}
+
 
 NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
 """A dump without records."""
@@ -88,6 +99,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
     return Indexed(
         {summary.log_id: summary.log for summary in summaries},
         _carried(dump.files, summaries),
+        frozenset(file.dialect.name for file in dump.files if file.dialect.incomplete_headers),
         (*dump.notes, *remarks),
         tuple(summaries),
         is_named_by_file=any(file.dialect.topic is None for file in dump.files),
