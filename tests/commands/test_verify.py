@@ -74,6 +74,25 @@ def test_what_a_csv_cannot_tell_is_asked_and_then_judged(tmp_path: Path, kcompac
     assert "headers not compared" in run.stdout
 
 
+def test_options_about_a_cleaning_are_noted_where_nobody_asks_about_one(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    dump = write_kcat(tmp_path / "b.jsonl", BEFORE)
+    (tmp_path / "keys").write_text("nowhere\n")
+    about_cleaning = (
+        "--checkpoint",
+        tmp_path / "none",
+        "--segment-bytes=1GiB",
+        "--strict",
+        "--null-keys=keep",
+    )
+    names = "--checkpoint, --segment-bytes, --strict, --null-keys not used"
+    for question in ("--mode=state", f"--absent-keys={tmp_path / 'keys'}"):
+        run = kcompact("verify", dump, dump, question, *about_cleaning, *NOW)
+        assert (run.exit_code, run.stderr.count("note: "), names in run.stderr) == (0, 1, True)
+        assert "note: " not in kcompact("verify", dump, dump, question, *NOW).stderr
+
+
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
     value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli

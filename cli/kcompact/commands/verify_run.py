@@ -105,6 +105,8 @@ class VerifyCommand(Command):
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         self._check_grammar()
+        for text in self.verification.notes_on_unused(self.log_options, self.policy):
+            note(text)
         null_keys, now_ms = self.verification.null_keys.value, self.log_options.now_ms()
         base = Policy(drop_tombstones=self.verification.drop_tombstones, null_keys=null_keys, now_ms=now_ms)
         policies = policies_for(self.policy, base)

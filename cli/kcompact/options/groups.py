@@ -79,6 +79,16 @@ def spread_options(command: Callable[..., int]) -> Callable[..., int]:
     return spread
 
 
+def given_options(group: Any) -> list[str]:
+    """The names of a group's options that have another value than their default."""
+    return [
+        member.metadata[_NAMES][0] if member.metadata[_NAMES] else f"--{member.name.replace('_', '-')}"
+        for member in fields(group)
+        if getattr(group, member.name)
+        != (member.default if member.default_factory is MISSING else member.default_factory())
+    ]
+
+
 def _parameters(group: type[Any]) -> list[inspect.Parameter]:
     hints = get_type_hints(group)
     parameters = []

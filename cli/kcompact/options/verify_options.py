@@ -1,11 +1,13 @@
 """Options of ``verify``: the question, and the form of the answer."""
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from kcompact.options.groups import annotations_option, flag, option, overwrite_flag
+from kcompact.options.groups import annotations_option, flag, given_options, option, overwrite_flag
+from kcompact.options.log_options import LogOptions
 from kcompact.options.output_options import AnswerFormat
+from kcompact.options.policy_options import PolicyOptions
 
 EXAMPLES = 3
 MOST_ON_A_PAGE = 20
@@ -50,6 +52,18 @@ class VerifyOptions:
     def asks_for_compaction(self) -> bool:
         """Whether the question is if AFTER is a compaction of BEFORE."""
         return self.mode is VerifyMode.COMPACTION and not self.absent_keys
+
+    def notes_on_unused(self, log_options: LogOptions, policy: PolicyOptions) -> list[str]:
+        """A note on the options about a cleaning that are given where nothing is asked about one."""
+        if self.asks_for_compaction:
+            return []
+        of_cleaning = given_options(replace(log_options, now=None)) + given_options(policy)
+        names = [*of_cleaning, *(name for name in given_options(self) if name in _OF_CLEANING)]
+        question = "--absent-keys looks for keys" if self.absent_keys else "--mode state compares values"
+        return [f"{', '.join(names)} not used: {question} in the dumps as they are"] if names else []
+
+
+_OF_CLEANING = {"--strict", "--drop-tombstones", "--null-keys"}
 
 
 @dataclass(frozen=True)
