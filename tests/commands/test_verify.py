@@ -93,6 +93,20 @@ def test_options_about_a_cleaning_are_noted_where_nobody_asks_about_one(
         assert "note: " not in kcompact("verify", dump, dump, question, *NOW).stderr
 
 
+@pytest.mark.parametrize(
+    ("key", "is_the_same"), [('{"b": 2, "a": 1.0}', True), ('{"a": 3}', False), ("a", False)]
+)
+def test_keys_that_are_the_same_json_are_called_so(
+    key: str, is_the_same: bool, tmp_path: Path, kcompact: Cli
+) -> None:
+    before = write_kcat(tmp_path / "b.jsonl", [record('{"a":1,"b":2}', "1", offset=0)])
+    after = write_kcat(tmp_path / "a.jsonl", [record(key, "1", offset=0)])
+    run = kcompact("verify", before, after)
+    assert (run.exit_code, "hint: --canonical-keys" in run.stdout) == (1, is_the_same)
+    run = kcompact("verify", before, after, "--canonical-keys")
+    assert (run.exit_code, "hint: --canonical-keys" in run.stdout) == (0 if is_the_same else 1, False)
+
+
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
     value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli

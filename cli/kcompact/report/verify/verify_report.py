@@ -4,11 +4,15 @@ The README documents the shape of the JSON.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 
+from kcompact.dumps.json.canonical_keys import is_spelt_variously
+from kcompact.dumps.json.json_text import canonical
+from kcompact.dumps.records.layout import UnreadableError
 from kcompact.inert import json_document, markdown, markdown_code
 from kcompact.printable import terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
@@ -55,6 +59,8 @@ def _lines(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
         yield from _findings(outcome, keys)
     if "moved-offset" in outcome.counts_of(Severity.FINDING):
         yield "hint: --mode state compares what two dumps hold, whatever the offsets"
+    if any(map(_is_spelt_otherwise, outcome.findings)):
+        yield "hint: --canonical-keys compares keys that are JSON by their values, however spelt"
     yield from _logs(outcome)
     yield from _state(outcome)
     for evidence in outcome.evidence:
@@ -78,6 +84,16 @@ def _findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
         yield from (f"    {sentence_with_place(finding, keys)}" for finding in examples)
         if 0 < len(examples) < tally.count:
             yield f"    and {tally.count - len(examples):,} more (--max-findings shows more)"
+
+
+def _is_spelt_otherwise(finding: VerifyFinding) -> bool:
+    """Whether AFTER has the same JSON as key in another spelling, as tools write that have parsed it."""
+    keys = (finding.key, *(finding.found_key or ()))
+    if len(keys) == 1 or not all(key is not None and is_spelt_variously(key) for key in keys):
+        return False
+    with suppress(UnreadableError):
+        return len({canonical(key) for key in keys if key is not None}) == 1
+    return False
 
 
 def _logs(outcome: VerifyOutcome) -> Iterator[str]:
