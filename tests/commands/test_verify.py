@@ -107,6 +107,22 @@ def test_keys_that_are_the_same_json_are_called_so(
     assert (run.exit_code, "hint: --canonical-keys" in run.stdout) == (0 if is_the_same else 1, False)
 
 
+def test_the_word_for_null_is_asked_about_so_that_nothing_at_all_stays_a_tombstone_in_the_other_dump(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    deleted = [record("a", "1", offset=0), tombstone("a", offset=1), record("b", "2", offset=2)]
+    line = "CreateTime:{}\tPartition:0\tOffset:{}\t{}\t{}\n"
+    text_lines = [
+        line.format(r.timestamp_ms, r.offset, text(r.key), text(r.value) or "null") for r in deleted
+    ]
+    (tmp_path / "b.txt").write_text("".join(text_lines))
+    pair = (tmp_path / "b.txt", write_csv(tmp_path / "a.csv", deleted[1:]))
+    asked = kcompact("verify", *pair)
+    assert (asked.exit_code, "--tombstone missing,literal:null where it is a" in asked.stderr) == (2, True)
+    run = kcompact("verify", *pair, "--tombstone", "missing,literal:null")
+    assert run.exit_code == 0, run.stdout
+
+
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
     value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli

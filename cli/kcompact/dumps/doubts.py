@@ -20,23 +20,28 @@ class Doubt(NamedTuple):
 
 
 def doubt_about(
-    file: DumpFile, notes: SplitNotes, role: str, *, any_quote_tells: bool = False
+    file: DumpFile,
+    notes: SplitNotes,
+    role: str,
+    *,
+    any_quote_tells: bool = False,
+    nothing_is_null_beside: bool = False,
 ) -> Doubt | None:
     """The doubt about a file's keys or values, if records are there whose reading matters.
 
-    ``any_quote_tells``: CSV with any quotes is taken as it most likely is.
+    ``any_quote_tells``: CSV with any quotes is taken as it most likely is. ``nothing_is_null_beside``: in
+    another dump, read by the same options, a value that is not there is a tombstone, and is to stay one.
     """
     dialect = file.dialect
     if role == "key" and dialect.key_fields:
         return None
     settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
-    forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value
     counts = {
-        form: notes.counts.get(f"{form}_{role}", 0)
-        for form in sorted(forms)
-        if not _is_settled(form, settled_by, notes, any_quote_tells=any_quote_tells)
+        form: count
+        for form in sorted(dialect.doubtful_key if role == "key" else dialect.doubtful_value)
+        if (count := notes.counts.get(f"{form}_{role}", 0))
+        and not _is_settled(form, settled_by, notes, any_quote_tells=any_quote_tells)
     }
-    counts = {form: count for form, count in counts.items() if count}
     if not counts:
         return None
     words = _words(dialect, notes, role)
@@ -50,8 +55,10 @@ def doubt_about(
         for form, count in counts.items()
     ]
     is_likely_misread = "empty" in counts and getattr(dialect, f"empty_{role}") == "empty"
-    hint = _EMPTY_CELLS if role == "value" and [*counts] == ["empty"] and settled_by == QUOTING else None
-    return Doubt(f"{file.path}: {'; '.join(parts)}", hint or _hint(role, counts, words), is_likely_misread)
+    hint = _hint(role, counts, words, nothing_is_null_beside and not notes.counts.get("missing_value"))
+    if role == "value" and [*counts] == ["empty"] and settled_by == QUOTING:
+        hint = _EMPTY_CELLS
+    return Doubt(f"{file.path}: {'; '.join(parts)}", hint, is_likely_misread)
 
 
 def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool) -> bool:
@@ -92,7 +99,7 @@ def _texts(words: list[str]) -> str:
     return f"the text {' or '.join(map(repr, words))}"
 
 
-def _hint(role: str, counts: dict[str, int], words: list[str]) -> str:
+def _hint(role: str, counts: dict[str, int], words: list[str], is_null_beside: bool) -> str:
     """The options for each thing that a form may stand for; none of them reads it as another."""
     if "literal" not in counts:
         return _HINTS[role]
@@ -104,10 +111,11 @@ def _hint(role: str, counts: dict[str, int], words: list[str]) -> str:
             *["--missing-key null where nothing at all is no key, either"] * others,
         ]
     else:
-        literals = " or ".join(f"--tombstone {quote(f'literal:{word}')}" for word in words)
+        form = "missing,literal" if is_null_beside else "literal"
+        literals = " or ".join(f"--tombstone {quote(f'{form}:{word}')}" for word in words)
         answers = [
             f"{literals} where {'one of them' if len(words) > 1 else 'it'} is a tombstone",
-            "--tombstone none where it is text",
+            f"--tombstone {'missing' if is_null_beside else 'none'} where it is text",
             *["--tombstone missing where nothing at all is a tombstone and the word is text"] * others,
             *[f"--tombstone {quote(f'missing,literal:{words[0]}')} where both are"] * others,
         ]

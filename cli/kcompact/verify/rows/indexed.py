@@ -88,13 +88,15 @@ NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
 """A dump without records."""
 
 
-def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
-    """A dump whose tasks sent these summaries."""
+def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterable[Dump]) -> Indexed:
+    """A dump whose tasks sent these summaries; ``dumps`` are all that are read by the same options."""
     summaries, notes = unpacked(packed)
     by_file = notes_by_file(dump, plan.splits.values(), notes)
     remarks = check_notes(dump, by_file)
     refuse_torn_logs(dump, plan, summaries)
-    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True)
+    dialects = {file.dialect for other in dumps if other is not dump for file in other.files}
+    is_null_beside = any(dialect.missing_value == "null" for dialect in dialects)
+    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_null_beside)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
         {summary.log_id: summary.log for summary in summaries},
@@ -123,10 +125,10 @@ def read_dumps(
     receivers = _receivers_for([dump for kind, dump in present_dumps.items() if kind != COMMITTED])
     rows = read_rows(send, plans, receivers, folds=folds)
     blocks = rows.first.driver_blocks()
-    indexed = {
-        kind: _indexed(dump, plans[kind], (block.content for block in blocks if block.kind == kind))
-        for kind, dump in present_dumps.items()
-    }
+    indexed = {}
+    for kind, dump in present_dumps.items():
+        packed = (block.content for block in blocks if block.kind == kind)
+        indexed[kind] = _indexed(dump, plans[kind], packed, present_dumps.values())
     return rows, indexed
 
 
