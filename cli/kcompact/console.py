@@ -68,6 +68,11 @@ def note(text: str) -> None:
     stderr.print(_line("note", text))
 
 
+def finding(text: str) -> None:
+    """Print one finding of a report to stderr; with ``--quiet`` the exit code tells that there are some."""
+    stderr.print(_line("finding", text))
+
+
 def _line(level: str, text: str) -> Text:
     """The message; credentials in an address that it quotes are nobody's business."""
     hidden = _CREDENTIALS.sub(r"\1\2***@", text)

@@ -39,6 +39,8 @@ def test_compact_prints_nothing_but_warnings_and_writes_its_files(
     [
         (["inspect", ORDERS], 0),
         (["dirty-ratio", ORDERS], 0),
+        (["dirty-ratio", ORDERS, "--fail-above", "0.1"], 1),
+        (["inspect", ORDERS, "--max-gaps", "0"], 1),
         (["verify", ORDERS, SAMPLES / "orders.avro"], 0),
         (["verify", ORDERS], 1),
     ],

@@ -11,7 +11,7 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report, tell_github
 from kcompact.compact.context.beside import Beside
-from kcompact.console import note, say
+from kcompact.console import finding, note
 from kcompact.dirtiness.dirtiness import ScannedLog
 from kcompact.dirtiness.dirty_dump import TopicSettings, scan_dump
 from kcompact.dumps.dump import Dump
@@ -138,7 +138,7 @@ class DirtyRatioCommand(Command):
             why = "; no checkpoint is given, so it counts as never cleaned" if log.estimate else ""
             ratio = log.dirtiness.ratio.ratio
             text = f"{log.log}: dirty ratio {ratio:.4f} is above {self.output.fail_above:g}{why}"
-            say("finding", text)
+            finding(text)
         return ExitCode.FINDING if above else ExitCode.OK
 
 
