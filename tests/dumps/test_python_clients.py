@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.doubts import doubt_about
@@ -173,3 +175,19 @@ def test_what_kcat_wrote_is_what_kafka_has(key: str, value: str, tmp_path: Path)
     path = tmp_path / "t.jsonl"
     path.write_text("".join(line + "\n" for line in lines))
     assert contents(path) == [(k.encode(), v.encode(), []) for k, v in texts]
+
+
+def test_columns_of_what_python_prints_of_bytes_are_noted(tmp_path: Path) -> None:
+    """Columns may hold bytes as they are, so these stay; that ``None`` among them is text was not said."""
+    rows = [{"offset": at, "key": "k", "value": value} for at, value in enumerate(["b'1'", "None", None])]
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.Table.from_pylist(rows), path)
+    with open_one(path) as dump:
+        (note,) = [note for note in dump.notes if "as Python prints bytes" in note]
+    assert note.endswith("if it is a null, --tombstone literal:None")
+    with open_one(path, tombstone="literal:None") as dump:
+        assert not any("as Python prints bytes" in note for note in dump.notes)
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True, True]
+    parquet.write_table(pa.Table.from_pylist([rows[0], rows[1] | {"value": "b'x' or b'y' and so on"}]), path)
+    with open_one(path) as dump:
+        assert not any("as Python prints bytes" in note for note in dump.notes)

@@ -35,6 +35,7 @@ from kcompact.dumps.detect.fitting import (
     header_values,
     names_in,
 )
+from kcompact.dumps.detect.likely_encodings import PYTHON_BYTES, PYTHON_NONE
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
@@ -198,14 +199,14 @@ def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOpti
     if set(encodings.values()) == {"python"}:
         encodings["headers_encoding"] = "python"
         if may_be_null:
-            encodings["null_literal"] = _PYTHON_NONE  # as Python writes null where it writes bytes so
+            encodings["null_literal"] = PYTHON_NONE  # as Python writes null where it writes bytes so
     return encodings
 
 
 def _note_on_python(encodings: dict[str, Any]) -> tuple[str, ...]:
     """A note on what is decoded though nothing but its shape tells that it is encoded."""
     of_python = [f"{role}s" for role in ("key", "value") if encodings[f"{role}_encoding"] == "python"]
-    nulls = ", and None as null" if encodings.get("null_literal") == _PYTHON_NONE else ""
+    nulls = ", and None as null" if encodings.get("null_literal") == PYTHON_NONE else ""
     text = f"{' and '.join(of_python)} are read as the bytes that Python prints as b'...'{nulls}"
     return (text,) if of_python else ()
 
@@ -217,8 +218,8 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
         return str(declared)
     if not dialect.byte_exact:  # else a producer sent such texts, and they are the bytes that Kafka has
         refuse_addresses(path, role, values_at(sample, place))
-        texts = (text for text in texts_among(values_at(sample, place)) if text != _PYTHON_NONE)
-        if _all_texts_match(_PYTHON_BYTES, texts):
+        texts = (text for text in texts_among(values_at(sample, place)) if text != PYTHON_NONE)
+        if _all_texts_match(PYTHON_BYTES, texts):
             return "python"
     if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
         return "json"
@@ -237,10 +238,8 @@ def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
     return first is not None and all(map(pattern.fullmatch, chain([first], texts)))
 
 
-_PYTHON_NONE = "None"
 _CLICKHOUSE_NULL = "\u1d3a\u1d41\u1d38\u1d38"  # NULL in small capitals, which is nobody's data
 _NUMBER = re.compile(r"\d+")
-_PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 
 
 def _is_json(key: Any) -> bool:

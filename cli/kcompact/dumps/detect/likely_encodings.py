@@ -1,9 +1,14 @@
-"""Texts that are base64 or hex though nothing says so: by lengths or letters, or as they decode to text."""
+"""Texts that are base64 or hex though nothing says so: by lengths or letters, or as they decode to text.
 
+And those that are what Python prints of bytes.
+"""
+
+import re
 from collections.abc import Iterable
 from itertools import islice
 
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
+from kcompact.dumps.records.shown import shown
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
 _LOOKED_AT = 200
@@ -80,3 +85,19 @@ def is_printable(data: bytes) -> bool:
         return all(character.isprintable() or character in "\t\r\n" for character in data.decode())
     except UnicodeDecodeError:
         return False
+
+
+def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
+    """A note on values of columns that are what Python prints of bytes, beside which ``None`` is hardly text.
+
+    Columns may hold bytes as they are, so nobody knows that these are to be decoded.
+    """
+    texts = {value.decode("utf-8", "replace") for value in values if value} - {PYTHON_NONE}
+    if not texts or not all(map(PYTHON_BYTES.fullmatch, texts)):
+        return ()
+    as_text = f"values such as {shown(min(texts))}, as Python prints bytes, are taken as text"
+    return (f"{as_text}, and so is {PYTHON_NONE}: if it is a null, --tombstone literal:{PYTHON_NONE}",)
+
+
+PYTHON_NONE = "None"
+PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
+from kcompact.dumps.detect.likely_encodings import note_on_python_texts
 from kcompact.dumps.dialects.envelope import PARQUET, value_place
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import (
@@ -64,10 +65,11 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
         columns = columns_of(path, schema)
         place = value_place(columns, options)
         try:
-            sample = parsed_values(_sample(source, groups[0], place)) if groups else []
+            sample = _sample(source, groups[0], place) if groups else []
         except UnreadableError:
             sample = []  # reported when the whole is read
-        notes = check_events(path, replace(PARQUET["parquet"], value=place), sample, options)
+        notes = check_events(path, replace(PARQUET["parquet"], value=place), parsed_values(sample), options)
+        notes += () if options.tombstone else note_on_python_texts(sample)
         dialect = parquet_dialect(columns, schema, options)
         return Recognised("parquet", dialect, form, notes=notes)
 
