@@ -1,6 +1,7 @@
 import json
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,36 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, last: str, messag
     error = refused(tmp_path / "x.jsonl", "".join(LINE % n for n in range(300)) + last)
     assert error.message.startswith(f"{tmp_path}/x.jsonl:301: ")
     assert message in error.message
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"),
+    [
+        ("exceeded_fields", {"key": False, "value": True}),  # Confluent's extension of VS Code
+        ("valueDeserializationError", "no schema"),
+        ("message_decode_error", "no schema"),
+        ("valueTooLarge", True),
+    ],
+)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_value_that_was_not_exported_is_no_tombstone(
+    field: str, reason: Any, is_there: bool, tmp_path: Path
+) -> None:
+    """Its key would be deleted; where the reason is none, it is one."""
+    row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "message": "v", field: None}
+    of_none = {"key": False, "value": False} if isinstance(reason, dict) else False
+    tombstone = row | {"offset": 1, "message": None, field: of_none}
+    too_large = row | {"offset": 2, field: reason} | ({"message": None} if is_there else {})
+    if not is_there:
+        del too_large["message"]
+    lines = [json.dumps(line) + "\n" for line in (row, tombstone, too_large)]
+    path = tmp_path / "x.jsonl"
+    error = refused(path, "".join(lines))
+    assert error.message.startswith(f"{path}:3: {field}")
+    assert "the value is null only because it was not decoded or exported" in error.message
+    path.write_text("".join(lines[:2]))
+    with open_one(path) as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
 
 @pytest.mark.parametrize("offset", ["1.0", '"1.0"', "1e3", '"1.7e+18"'])

@@ -1,11 +1,19 @@
 """Parts of a record that lie under other names than the tool's, or appear behind the first records."""
 
+import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain
 
 from kcompact.dumps.dialects.dialect import JSON, Dialect
-from kcompact.dumps.dialects.part_names import NAMES, fields_by_role, in_rows, plain_name, refuse_choices
+from kcompact.dumps.dialects.part_names import (
+    ALIASES,
+    NAMES,
+    fields_by_role,
+    in_rows,
+    plain_name,
+    refuse_choices,
+)
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
 
@@ -16,7 +24,8 @@ Changes = dict[str, str | None]
 def markers_by_name(dialect: Dialect, field_names: Collection[str]) -> Changes:
     """Fields that say how keys or values are encoded, however they are spelt: ``keyEncoding``.
 
-    Of CSV those, too, with the sizes that Kafka's clients give in a record, and -1 for null.
+    Of CSV those, too, with the sizes that Kafka's clients give in a record, and -1 for null; of JSON those
+    that say why a key or value was not exported, and is no null.
     """
     declared = {role: getattr(dialect, role) for role in ("key_marker", "value_marker")}
     plain_names = {name: plain_name(name) for name in sorted(field_names)}
@@ -30,7 +39,29 @@ def markers_by_name(dialect: Dialect, field_names: Collection[str]) -> Changes:
     if dialect.layouts == ("csv_lines",) and dialect.key_size is None:
         sizes = {"serializedkeysize": "key_size", "serializedvaluesize": "value_size"}
         places |= {sizes[plain]: name for name, plain in plain_names.items() if plain in sizes}
+    if not dialect.listed and dialect.layouts != ("csv_lines",):
+        places |= _reasons_by_name(dialect, plain_names)
     return places
+
+
+def _reasons_by_name(dialect: Dialect, plain_names: dict[str, str]) -> Changes:
+    """Fields with the reason why a key or value was not exported: an error, or that it was too large."""
+    places: Changes = {}
+    for role in ("key", "value"):
+        place = getattr(dialect, role)
+        if not place or getattr(dialect, f"{role}_error"):
+            continue
+        part = "|".join(map(re.escape, (*ALIASES[role], plain_name(path_of(place)[-1]))))
+        reason = re.compile(rf"(?:{part}){_REASONS}|{_EXCEEDED}\.{role}")
+        named = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
+        places |= {f"{role}_error": name for name in named if path_of(name)[0] != path_of(place)[0]}
+    return places
+
+
+_REASONS = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exceeded|toolarge)"
+_EXCEEDED = (
+    "exceededfields"  # of Confluent's extension of VS Code: true where a part is larger than it asks for
+)
 
 
 def places_by_name(

@@ -259,10 +259,10 @@ class JsonReader:
         if field is None:
             return
         error = self._get(parsed, _path(field))
-        if error is not MISSING and error is not None:
+        if error is not MISSING and error is not None and error is not False:
             raise UnreadableError(
-                f"{field}: {shown(error)}: the {role} is null only because it could not be decoded",
-                f"export again without decoding (kcat: leave out -s {role}=...)",
+                f"{field}: {shown(error)}: the {role} is null only because it was not decoded or exported",
+                f"export again whole, and without decoding (kcat: leave out -s {role}=...)",
             )
 
 
