@@ -485,3 +485,57 @@ def test_events_that_flink_writes_hold_a_row_and_a_type(cdc: str, data: Any, tmp
     rows, remarks = judged(path, cdc=cdc)
     assert [row["is_tombstone"] for row in rows] == [False, True]
     assert not any("none of the first values" in remark for remark in remarks)
+
+
+MARKS = [
+    ("op", ["+I", "-U", "+U", "-D"]),  # Flink
+    ("op", ["Insert", "UpdateDelete", "UpdateInsert", "Delete"]),  # RisingWave
+    ("_change_type", ["insert", "update_preimage", "update_postimage", "delete"]),  # Delta, Iceberg
+    ("mz_diff", [1, -1, 1, -1]),  # Materialize
+    ("op_type", ["I", "U", "U", "D"]),
+]
+
+
+@pytest.mark.parametrize(("name", "marks"), MARKS, ids=lambda at: at if isinstance(at, str) else None)
+@pytest.mark.parametrize("seen", [1, 4], ids=["no delete at first", "deletes"])
+@pytest.mark.parametrize("outer", [None, "meta"])
+def test_marks_of_deletes_beside_values_are_asked_about(
+    name: str, marks: list[Any], seen: int, outer: str | None, tmp_path: Path
+) -> None:
+    """Read as records like others, the rows that they delete would stay."""
+    rows = [
+        {"offset": at, "key": "a", "value": "v"} | ({outer: {name: mark}} if outer else {name: mark})
+        for at, mark in enumerate(marks[:seen])
+    ]
+    path = write(tmp_path / "d.jsonl", *rows)
+    paths = [path]
+    if outer is None:
+        header, *lines = [",".join(map(str, cells)) for cells in (rows[0], *(row.values() for row in rows))]
+        (tmp_path / "d.csv").write_text("\n".join([header, *lines, ""]))
+        parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
+        paths += [tmp_path / "d.csv", tmp_path / "d.parquet"]
+    for asked in paths:
+        with pytest.raises(
+            InputError, match="records may delete their keys although they have a value"
+        ) as caught:
+            open_one(asked)
+        assert str(caught.value.hint).endswith(" --fields value=value")
+        with open_one(asked, fields={"value": "value"}) as dump:
+            assert dump.files[0].dialect.value == "value"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("insert", "v"), ("delete", None)],  # tombstones
+        [("query", "v"), ("delete", "v")],  # other words
+        [(3, "v")],
+        [(None, "v")],
+    ],
+)
+def test_marks_of_tombstones_and_of_other_things_are_none(
+    rows: list[tuple[Any, Any]], tmp_path: Path
+) -> None:
+    records = [{"offset": at, "key": "a", "op": op, "value": v} for at, (op, v) in enumerate(rows)]
+    with open_one(write(tmp_path / "d.jsonl", *records)) as dump:
+        assert dump.files[0].dialect.key == "key"

@@ -25,7 +25,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     refuse_two_kinds,
     refuse_wrapped,
 )
-from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.event_proposals import check_events, refuse_marked_deletes
 from kcompact.dumps.detect.field_places import late_names, markers_by_name, places_by_name
 from kcompact.dumps.detect.fitting import (
     FORMS_REMEMBERED,
@@ -177,6 +177,7 @@ def _with_places(
         is_open = any(parts[role] is None and role not in options.fields for role in PLACES)
         deep_names = {name for row in sample for name in names_far_within(row)} if is_open else set()
         refuse_likely_places(path, parts, field_names | deep_names, options)
+        refuse_marked_deletes(path, dialect, sample, field_names, options)
     return dialect
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.detect.sampled_values import Row, values_at
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.part_names import marks_beside, refuse_marks
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
 from kcompact.dumps.records.encodings import ENCODINGS
@@ -46,6 +48,34 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
         return ()
     stays = f"the values are change events of {_NAMES[name]}: a delete stays as the latest record of its key"
     return (f"{stays}; --cdc {name} counts it as a tombstone",)
+
+
+def refuse_marked_deletes(
+    path: str, dialect: Dialect, sample: list[Row], field_names: Iterable[str], options: ReadOptions
+) -> None:
+    """Raise InputError where a field beside the values tells which records are deletes.
+
+    Not where the sampled deletes have no value, which makes them tombstones.
+    """
+    for name in marks_beside({role: getattr(dialect, role) for role in ROLES}, field_names):
+        marked = [(str(mark).lower(), row) for row in sample for mark in values_at([row], name)]
+        marks = {mark for mark, _ in marked}
+        if not marks or not marks <= (_DIFFS if name.endswith("diff") else _CHANGES):
+            continue
+        deletes = [row for mark, row in marked if mark in _DELETES]
+        if not deletes or any(value is not None for value in values_at(deletes, dialect.value)):
+            refuse_marks(path, [name], dialect.value, options)
+
+
+_DELETES = {"-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
+    *("updatedelete", "update_delete", "update_before", "update_preimage")
+}
+_CHANGES = (
+    _DELETES
+    | {"+i", "+u", "i", "u", "c", "r", "insert", "update", "upsert", "create", "read"}
+    | {*("modify", "updateinsert", "update_insert", "update_after", "update_postimage")}
+)
+_DIFFS = {"1", "-1", "none"}  # Materialize's mz_diff, in rows that tell of progress null
 
 
 def parsed_values(values: Iterable[bytes | None]) -> list[Any]:

@@ -12,10 +12,12 @@ from kcompact.dumps.dialects.part_names import (
     ALIASES,
     fields_by_role,
     in_rows,
+    marks_beside,
     notes_on_names,
     plain_name,
     refuse_choices,
     refuse_likely_places,
+    refuse_marks,
     refuse_rows_of_kafka,
 )
 from kcompact.dumps.dialects.paths import path_of
@@ -208,6 +210,7 @@ def column_dialect(
         base = replace(base, notes=base.notes + notes_on_names(places, columns.names))
     else:
         refuse_likely_places(columns.path, places, columns.names, options)
+        refuse_marks(columns.path, marks_beside(places, columns.names), places["value"], options)
     dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)
     return dialect

@@ -124,6 +124,37 @@ def _refuse_windows(path: str, key: str | None, names: Iterable[str], options: R
 _WINDOW = re.compile(r"window(?:start|end)?(?:ms|ts|time|timestamp)?")
 
 
+def refuse_marks(path: str, names: Iterable[str], value: str | None, options: ReadOptions) -> None:
+    """Raise InputError for fields beside a value that tell which records are deletes, as in changelogs.
+
+    Read as records like others, what they delete would stay.
+    """
+    names = [*names]
+    if names and value and "value" not in options.fields and not options.key_fields and options.cdc is None:
+        raise InputError(
+            f"{path}: records may delete their keys although they have a value, as the field"
+            f" {name_list(names)} tells in changelogs",
+            hint="export each delete with null for its value (Flink: upsert-kafka; Materialize: ENVELOPE"
+            " UPSERT; RisingWave: FORMAT UPSERT), or set it to null in the dump; if these are records as"
+            f" others are: --fields {shlex.quote(f'value={value}')}",
+        )
+
+
+def marks_beside(places: Mapping[str, str | None], names: Iterable[str]) -> list[str]:
+    """The fields, outside of keys, values and headers, whose names are those of marks of changes."""
+    own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
+    return [
+        name
+        for name in sorted(names)
+        if path_of(name)[:1] not in own and MARK.fullmatch(plain_name("".join(path_of(name)[-1:])))
+    ]
+
+
+MARK = re.compile(
+    r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadata\$action"
+)
+
+
 def refuse_choices(
     path: str, places: Mapping[str, str | None], named: Mapping[str, list[str]], options: ReadOptions
 ) -> None:
