@@ -244,3 +244,43 @@ def test_keys_with_their_windows_are_no_json(tmp_path: Path) -> None:
         b"[Die Hard@1558800000/1562400000]",
         b"[1@1558800000/1562400000]",
     ]
+
+
+LIST_OF_YAML = "- key: a\n  offset: 1\n  value: x\n- key: a\n  offset: 2\n  value: y\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (LIST_OF_YAML, "YAML"),
+        (f"---\n{LIST_OF_YAML}", "YAML"),
+        ("---\nkey: a\nvalue: x\n---\nkey: a\nvalue: y\n", "YAML"),
+        ("Headers:\nKey: a\nOffset: 1\nValue:\n{}\n", "YAML or labelled text"),
+        ('{:topic "o", :key "a", :value nil}\n', "EDN"),
+        ('{kafka_message,1,<<"a">>,<<"1">>,create,1,[]}\n', "terms as Erlang prints them"),
+        ("{\n  topic: 'o',\n  key: 'a',\n  value: null\n}\n", "JavaScript"),
+        ('{:key=>"a", :value=>nil}\n', "Ruby"),
+        ('%{key: "a", value: nil}\n', "Elixir"),
+        ('{"queryId":"q","columnNames":["ID"],"columnTypes":["STRING"]}\n["a"]\n', "a query of ksqlDB"),
+        ('[{"header":{"queryId":"q","schema":"`ID` STRING"}},\n{"row":{"columns":["a"]}}]\n', "ksqlDB"),
+        (
+            "TestRecord[key=a, value=b, headers=RecordHeaders(headers = [])]\n" * 2,
+            "such as 'TestRecord[key=a",
+        ),
+        (
+            "SinkRecord{kafkaOffset=1} ConnectRecord{topic='t', key=a}\n" * 2,
+            "objects as a program prints them",
+        ),
+        (f"[main] INFO o.a.k.Consumer - subscribed\n{json.dumps(ROWS[0])}\n", "a tool's log"),
+        (f"2026-01-01 10:00:00,123 - consumer - INFO - x\n{json.dumps(ROWS[0])}\n", "a tool's log"),
+        (f"2026-01-01 10:00:00,123 [main] WARN x - y\n{json.dumps(ROWS[0])}\n", "a tool's log"),
+    ],
+)
+def test_what_other_languages_and_programs_print_is_called_so(text: str, kind: str, tmp_path: Path) -> None:
+    """No hint proposes columns of YAML: each key would be the word ``key``, and all but one record go."""
+    path = tmp_path / "d.txt"
+    path.write_text(text)
+    error = refusal(path)
+    assert "looks like" in error.message
+    assert kind in error.message
+    assert "--columns" not in str(error.hint)

@@ -60,7 +60,13 @@ def _printed(lines: list[bytes]) -> tuple[str, str] | None:
         return "the log of a program that prints ConsumerRecords", EXPORT_HINT
     if tell_places(lines):
         return "sentences of a program that tell where its records are from", EXPORT_HINT
+    if lines and all(map(_OBJECT.match, lines)):
+        name = shown(lines[0].decode("utf-8", "replace"))
+        return f"objects as a program prints them, such as {name}", EXPORT_HINT
     return None
+
+
+_OBJECT = re.compile(rb"[A-Z]\w+ ?[\[({] ?\w+ ?[=:]")  # Java's records, Scala's case classes, Rust's {:?}
 
 
 def _json_behind(lines: list[bytes]) -> tuple[str, str] | None:
@@ -115,6 +121,10 @@ _SENTENCES_HINT = (
     " --columns topic,partition,offset,key,value"
 )
 _SENTENCES = ("sentences of kcat -f, as its README shows them", _SENTENCES_HINT)
+_LOG = (
+    "text with lines of a tool's log in it",
+    "export again, with what the tool logs in another file: 2> LOG",
+)
 _LOOKS_LIKE = {
     rb"\s*\x1b\[": (
         "text in the colours of a terminal",
@@ -123,7 +133,22 @@ _LOOKS_LIKE = {
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
-    rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
+    rb"(?i)(?:---[ \t]*\r?\n)?(?:(?:- |  )?\w+:(?: .*)?\n)*(?:- |  )?(?:partition|offset|key): ": (
+        "YAML or labelled text",
+        "export as JSON (-o json)",
+    ),
+    rb"\s*[\[(]?\s*\{:[\w.*+!?/-]+[ ,]": ("EDN, as Clojure prints its maps", EXPORT_HINT),
+    rb"\s*\[?\s*\{[a-z]\w*,[^\n]*<<": ("terms as Erlang prints them", EXPORT_HINT),
+    rb"\s*\[?\s*(?:%[\w.]*)?\{\s*(?:[A-Za-z_$][\w$]*:|:?\"?\w+\"? ?=>)": (
+        "objects as JavaScript's console, Ruby, Elixir or Ion write them",
+        EXPORT_HINT,
+    ),
+    rb"\s*\[?\s*\{\"(?:header\":\s*\{\")?queryId\":": (
+        "rows that a query of ksqlDB gave, without the records' places",
+        EXPORT_HINT,
+    ),
+    rb"(?:(?:\[[\w.# -]+\] |[\d:., TZ-]{8,30} (?:\[[^]\n]*\] |\S+ - )?)?"
+    rb"(?:TRACE|DEBUG|INFO|WARN|ERROR)\b[^\n]*\n)+[\[{]": _LOG,
     rb"\s*(?::.*\s+)?(?:(?:event|id|retry): ?.*\r?\n)*data: ?[{\[]": (
         "server-sent events",
         "take their data alone: sed -n 's/^data: *//p' FILE > NEW",
@@ -155,10 +180,7 @@ _LOOKS_LIKE = {
         "text with a comment before it",
         r"leave those lines out: sed '1,/\*\//d' FILE > NEW",
     ),
-    rb"\[\d{4}-\d\d-\d\d[ T][^\n]*\] [A-Z]+ ": (
-        "text with lines of a tool's log in it",
-        "export again, with what the tool logs in another file: 2> LOG",
-    ),
+    rb"\[\d{4}-\d\d-\d\d[ T][^\n]*\] [A-Z]+ ": _LOG,
     rb"(?:Key format: .*\n(?:Value format: .*\n)?)?rowtime: ": (
         "what PRINT of ksqlDB shows",
         "export the topic itself as JSON lines (kcat -J)",
