@@ -83,6 +83,23 @@ def test_a_value_that_was_not_exported_is_no_tombstone(
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
 
+@pytest.mark.parametrize("layout", ["lines", "array"])
+def test_values_that_are_not_there_beside_nulls_are_asked_about(layout: str, tmp_path: Path) -> None:
+    """As Confluent's extension of VS Code saves what is too large: its key's value would go."""
+    row = {"partition_id": 0, "key": "k"}
+    rows = [row | {"offset": 0, "value": "v"}, row | {"offset": 1, "value": None}, row | {"offset": 2}]
+    path = tmp_path / "x.json"
+    text = "".join(json.dumps(line) + "\n" for line in rows) if layout == "lines" else json.dumps(rows)
+    error = refused(path, text)
+    assert "records whose value is null, and others without it: are both tombstones?" in error.message
+    for tombstone, expected in (("missing", [False, True, True]), ("null", [False, True, False])):
+        with open_one(path, tombstone=tombstone) as dump:
+            assert index_all(dump)[0]["is_tombstone"].to_pylist() == expected
+    path.write_text("".join(json.dumps(line) + "\n" for line in (rows[0], rows[2])))
+    with open_one(path) as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
+
+
 @pytest.mark.parametrize("offset", ["1.0", '"1.0"', "1e3", '"1.7e+18"'])
 def test_offsets_as_floats_are_refused_with_the_way_out(tmp_path: Path, offset: str) -> None:
     error = refused(

@@ -147,16 +147,13 @@ def test_the_key_field_is_found_in_values_that_are_json_text(path: Path) -> None
 @pytest.mark.parametrize(
     ("tombstone", "values"),
     [
-        (None, [None, None, b"", b"NULL"]),
         ("null", [None, b"", b"", b"NULL"]),
         ("missing", [None, None, b"", b"NULL"]),
         ("empty", [None, None, None, b"NULL"]),
         ("literal:NULL", [None, b"", b"", None]),
     ],
 )
-def test_the_user_says_what_a_tombstone_is(
-    path: Path, tombstone: str | None, values: list[bytes | None]
-) -> None:
+def test_the_user_says_what_a_tombstone_is(path: Path, tombstone: str, values: list[bytes | None]) -> None:
     missing = envelope(1, "k")
     del missing["value"]
     dump(path, envelope(0, "k", None), missing, envelope(2, "k", ""), envelope(3, "k", "NULL"))

@@ -26,7 +26,12 @@ from kcompact.dumps.detect.doubtful_samples import (
     refuse_wrapped,
 )
 from kcompact.dumps.detect.event_proposals import check_events, refuse_marked_deletes
-from kcompact.dumps.detect.field_places import late_names, markers_by_name, places_by_name
+from kcompact.dumps.detect.field_places import (
+    late_names,
+    markers_by_name,
+    places_by_name,
+    refuse_absent_values,
+)
 from kcompact.dumps.detect.fitting import (
     FORMS_REMEMBERED,
     decodes,
@@ -172,6 +177,7 @@ def _with_places(
     places |= places_by_name(path, dialect, lacking, field_names, options)
     places |= markers_by_name(dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
+    refuse_absent_values(path, dialect, sample, options)
     if dialect.value and not dialect.listed:
         parts = {role: getattr(dialect, role) for role in ROLES}
         is_open = any(parts[role] is None and role not in options.fields for role in PLACES)

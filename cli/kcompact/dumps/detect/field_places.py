@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain
 
+from kcompact.dumps.detect.sampled_values import Row, values_at
 from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import (
     ALIASES,
@@ -16,6 +17,7 @@ from kcompact.dumps.dialects.part_names import (
 )
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
+from kcompact.errors import InputError
 
 Changes = dict[str, str | None]
 """New places of parts, by role."""
@@ -80,6 +82,23 @@ def places_by_name(
     places: Changes = {role: named[role][0] for role in sorted(lacking) if named.get(role)}
     refuse_choices(path, places, {role: named[role] for role in places}, options)
     return places
+
+
+def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
+    """Raise InputError where some values are null and some are not there, as hardly a tool writes a null.
+
+    Confluent's extension of VS Code leaves out what is too large for it.
+    """
+    if dialect.sure or dialect.listed or not dialect.value or dialect.value_error or options.tombstone:
+        return
+    has_null = any(value is None for value in values_at(sample, dialect.value))
+    lacking = [row for row in sample if not any(True for _ in values_at([row], dialect.value))]
+    if has_null and lacking and dialect.layouts != ("csv_lines",):
+        raise InputError(
+            f"{path}: records whose {dialect.value} is null, and others without it: are both tombstones?",
+            hint="--tombstone missing if they are; values that were too large for an exporter, or not"
+            " decoded, are none: export those again, whole",
+        )
 
 
 @lru_cache(NAMES_REMEMBERED)
