@@ -529,6 +529,7 @@ def test_marks_of_deletes_beside_values_are_asked_about(
     [
         [("insert", "v"), ("delete", None)],  # tombstones
         [("query", "v"), ("delete", "v")],  # other words
+        [(False, "v"), (True, None)],
         [(3, "v")],
         [(None, "v")],
     ],
@@ -539,3 +540,16 @@ def test_marks_of_tombstones_and_of_other_things_are_none(
     records = [{"offset": at, "key": "a", "op": op, "value": v} for at, (op, v) in enumerate(rows)]
     with open_one(write(tmp_path / "d.jsonl", *records)) as dump:
         assert dump.files[0].dialect.key == "key"
+
+
+@pytest.mark.parametrize("name", ["tombstone", "isDeleted", "kafka_tombstone_message"])
+def test_a_flag_that_tells_a_delete_whose_value_is_empty_is_asked_about(name: str, tmp_path: Path) -> None:
+    """As NiFi and Redpanda Connect write tombstones: an empty content, and a flag."""
+    row = {"offset": 0, "key": "a", "value": "v", name: False}
+    with open_one(write(tmp_path / "d.jsonl", row, row | {"offset": 1, "value": None, name: True})):
+        pass
+    path = write(tmp_path / "d.jsonl", row, row | {"offset": 1, "value": "", name: True})
+    with pytest.raises(InputError, match=f"although they have a value, as the field {name} tells"):
+        open_one(path)
+    with open_one(path, fields={"value": "value"}):
+        pass

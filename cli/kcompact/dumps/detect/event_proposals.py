@@ -57,17 +57,20 @@ def refuse_marked_deletes(
 
     Not where the sampled deletes have no value, which makes them tombstones.
     """
-    for name in marks_beside({role: getattr(dialect, role) for role in ROLES}, field_names):
+    places = {role: getattr(dialect, role) for role in ROLES}
+    for name in marks_beside(places, field_names, flags=True):
         marked = [(str(mark).lower(), row) for row in sample for mark in values_at([row], name)]
         marks = {mark for mark, _ in marked}
-        if not marks or not marks <= (_DIFFS if name.endswith("diff") else _CHANGES):
+        is_flag = marks <= _FLAGS
+        if not marks or not (is_flag or marks <= (_DIFFS if name.endswith("diff") else _CHANGES)):
             continue
         deletes = [row for mark, row in marked if mark in _DELETES]
-        if not deletes or any(value is not None for value in values_at(deletes, dialect.value)):
+        if not (deletes or is_flag) or any(value is not None for value in values_at(deletes, dialect.value)):
             refuse_marks(path, [name], dialect.value, options)
 
 
-_DELETES = {"-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
+_FLAGS = {"true", "false"}
+_DELETES = {"true", "-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
     *("updatedelete", "update_delete", "update_before", "update_preimage")
 }
 _CHANGES = (

@@ -140,19 +140,19 @@ def refuse_marks(path: str, names: Iterable[str], value: str | None, options: Re
         )
 
 
-def marks_beside(places: Mapping[str, str | None], names: Iterable[str]) -> list[str]:
-    """The fields, outside of keys, values and headers, whose names are those of marks of changes."""
+def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flags: bool = False) -> list[str]:
+    """The fields, outside of keys, values and headers, whose names are those of marks of changes.
+
+    With ``flags`` those, too, that may say of a record that it deletes: true or false.
+    """
     own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
-    return [
-        name
-        for name in sorted(names)
-        if path_of(name)[:1] not in own and MARK.fullmatch(plain_name("".join(path_of(name)[-1:])))
-    ]
+    pattern = re.compile(f"{_MARK}|{_FLAG}" if flags else _MARK)
+    outside = (name for name in names if path_of(name)[:1] not in own)
+    return sorted(name for name in outside if pattern.fullmatch(plain_name("".join(path_of(name)[-1:]))))
 
 
-MARK = re.compile(
-    r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadata\$action"
-)
+_MARK = r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadata\$action"
+_FLAG = r"(?:is|kafka\.?)?(?:tombstone|deleted?)(?:message)?"
 
 
 def refuse_choices(
