@@ -41,6 +41,18 @@ def test_the_hint_leaves_open_what_several_fields_may_be(tmp_path: Path) -> None
     assert hinted(path) == {"key": "a.key", "value": "FIELD", "offset": "c.offset"}
 
 
+def test_the_hint_names_fields_whose_own_names_have_dots(tmp_path: Path) -> None:
+    """As NiFi calls a record's attributes: without the partition, records of several would be one log."""
+    path = tmp_path / "x.jsonl"
+    row = {"kafka.topic": "t", "kafka.partition": 1, "kafka.offset": 7, "kafka.key": "a", "content": "v"}
+    path.write_text(json.dumps(row) + "\n")
+    parts = {part: rf"kafka\.{part}" for part in ("key", "offset", "topic", "partition")}
+    told = hinted(path)
+    assert told == parts | {"value": "content"}
+    with open_one(path, fields=told) as dump:
+        assert dump.files[0].dialect.partition == parts["partition"]
+
+
 def test_the_object_of_a_record_is_not_named_as_its_value(tmp_path: Path) -> None:
     """As kafka-ui's API sends them: what is never null would leave no delete."""
     path = tmp_path / "orders.jsonl"

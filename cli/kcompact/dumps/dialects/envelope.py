@@ -85,7 +85,7 @@ def _to_be_named(field_names: set[str]) -> str:
     """
     numbers = _numbers_of_dotnet(field_names)
     names = sorted(field_names - {*numbers.values()} - _records_within(field_names))
-    innermost = {numbers.get(name, name): "".join(path_of(name)[-1:]) for name in names}
+    innermost = {numbers.get(name, name): "".join(path_of(name)[-1:]).replace(".", "_") for name in names}
     fields = {
         role: [name for name in innermost if innermost[name] in names]
         for role, names in fields_by_role(innermost.values()).items()
