@@ -85,7 +85,8 @@ def refuse_likely_places(
     likely: dict[str, list[str]] = {}
     for role in PLACES:
         if places[role] is None and role not in options.fields:
-            ending = re.compile(rf"{role}(?:id|no|nr|num|number|name|index)?$")
+            called = "partition|shard" if role == "partition" else role  # Timeplus has shards
+            ending = re.compile(rf"(?:{called})(?:id|no|nr|num|number|name|index)?$")
             likely[role] = [
                 name for name in outside if ending.search(plain_name("".join(path_of(name)[-1:])))
             ]
