@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import shlex
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from dump_pipeline import open_one
+from hint_tools import needs_jq
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.errors import InputError
 
@@ -284,3 +286,21 @@ def test_what_other_languages_and_programs_print_is_called_so(text: str, kind: s
     assert "looks like" in error.message
     assert kind in error.message
     assert "--columns" not in str(error.hint)
+
+
+@needs_jq
+def test_lines_of_arrays_are_called_so_and_their_members_can_be_named(tmp_path: Path) -> None:
+    """As ClickHouse writes JSONCompactEachRow: they were said to be values without keys."""
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(f"{json.dumps(['a', value, 0, at])}\n" for at, value in enumerate(["v", None])))
+    error = refusal(path)
+    assert "lines of JSON arrays, whose members have no names" in error.message
+    words = shlex.split(str(error.hint).partition("stand: ")[2].partition(" FILE")[0])
+    path.write_bytes(subprocess.run([*words, path], check=True, capture_output=True).stdout)
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [(record.offset, record.key, record.value) for record in records] == [
+        (0, b"a", b"v"),
+        (1, b"a", None),
+    ]

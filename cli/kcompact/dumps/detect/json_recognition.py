@@ -87,6 +87,12 @@ def _recognised(
     if not rows and sample and not options.key_fields:
         if looks_like(file.body) is not None:
             raise unknown(file.path, file.body, [])
+        if _LINES_OF_ARRAYS.match(file.body):
+            raise InputError(
+                f"{file.path}: lines of JSON arrays, whose members have no names",
+                hint="export objects (ClickHouse: FORMAT JSONEachRow); or name the members by where they"
+                " stand: jq -c '{key: .[0], value: .[1], partition: .[2], offset: .[3]}' FILE > NEW",
+            )
         raise InputError(
             f"{file.path}: JSON, but its elements are no records of key and value",
             hint="a dump of bare values has no keys to compact on; export the keys too",
@@ -95,6 +101,9 @@ def _recognised(
     splittable = shape.splittable and not dialect.in_order
     is_as_is = splittable == shape.splittable
     return Recognised(layout, dialect, shape if is_as_is else replace(shape, splittable=splittable))
+
+
+_LINES_OF_ARRAYS = re.compile(rb"\s*\[[^\n{]*\]\r?\n\s*\[")
 
 
 def _as_row(value: Any) -> dict[str, Any] | None:
