@@ -255,7 +255,7 @@ def test_rows_with_all_of_kafka_s_places_are_asked_about(layout: str, tmp_path: 
         write(path, rows)
     else:
         pq.write_table(pa.Table.from_pylist(rows), path)
-    with pytest.raises(InputError, match="rows with a topic, a partition and an offset"):
+    with pytest.raises(InputError, match="rows with a topic, a partition, an offset"):
         places(path, key_fields=("id",))
     own = {"topic": "topic", "partition": "partition", "offset": "offset"}
     assert places(path, key_fields=("id",), fields=own) == [("t", 1, 7)]
@@ -270,7 +270,7 @@ def test_so_are_rows_with_all_of_them_in_an_object(tmp_path: Path) -> None:
     ]
     path = tmp_path / "dump.jsonl"
     write(path, rows)
-    with pytest.raises(InputError, match="rows with a topic, a partition and an offset") as refused:
+    with pytest.raises(InputError, match="rows with a topic, a partition, an offset") as refused:
         places(path, key_fields=("title",))
     assert "--fields topic=meta.topic,partition=meta.partition,offset=meta.offset" in str(refused.value.hint)
     named = {role: f"meta.{role}" for role in ("topic", "partition", "offset")}
@@ -279,6 +279,25 @@ def test_so_are_rows_with_all_of_them_in_an_object(tmp_path: Path) -> None:
         ("codfw.change", 1, 3),
     ]
     assert len(places(path, key_fields=("title",), fields=dict.fromkeys(named, ""))) == len(rows)
+
+
+@pytest.mark.parametrize("columns", ["{}", "$${}", "redpanda"])
+def test_so_are_rows_with_a_partition_and_an_offset_alone(columns: str, tmp_path: Path) -> None:
+    """As in tables of Redpanda's Iceberg topics, and of Tableflow: two partitions would be one log."""
+    inner = [{"partition": partition, "offset": 7} for partition in (0, 1)]
+    named = {"partition": columns.format("partition"), "offset": columns.format("offset")}
+    if columns == "redpanda":
+        rows: list[dict[str, Any]] = [{"id": 1, columns: place} for place in inner]
+        named = {role: f"redpanda.{role}" for role in named}
+    else:
+        rows = [{"id": 1, **{name: place[role] for role, name in named.items()}} for place in inner]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "dump.parquet")
+    for path in (write(tmp_path / "dump.jsonl", rows), tmp_path / "dump.parquet"):
+        with pytest.raises(InputError, match="are these where Kafka had them") as refused:
+            places(path, key_fields=("id",))
+        option = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(", or")[0])
+        assert dict(part.split("=") for part in option[0].split(",")) == named
+        assert places(path, key_fields=("id",), fields=named) == [("dump", 0, 7), ("dump", 1, 7)]
 
 
 def test_the_time_of_dlt_s_rows_is_found(tmp_path: Path) -> None:

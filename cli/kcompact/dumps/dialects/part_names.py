@@ -35,11 +35,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 @lru_cache(NAMES_REMEMBERED)
 def plain_name(name: str) -> str:
     """A field's name as ALIASES spell it."""
-    return re.sub(r"[-_ #]", "", name).lower()
+    return re.sub(r"[-_ #$]", "", name).lower()
 
 
 ALIASES = {role: tuple(dict.fromkeys(map(plain_name, names))) for role, names in NAMES.items()}
-"""The same without case, blanks, ``_``, ``-`` and ``#``, which is how fields are compared."""
+"""The same without case, blanks, ``_``, ``-``, ``#`` and ``$``, which is how fields are compared."""
 
 
 def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
@@ -152,7 +152,7 @@ def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flag
     return sorted(name for name in outside if pattern.fullmatch(plain_name("".join(path_of(name)[-1:]))))
 
 
-_MARK = r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadata\$action"
+_MARK = r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadataaction"
 _FLAG = r"(?:is|kafka\.?)?(?:tombstone|deleted?)(?:message)?"
 
 
@@ -172,9 +172,9 @@ def refuse_choices(
 def refuse_rows_of_kafka(
     path: str, places: Mapping[str, str | None], names: Iterable[str], options: ReadOptions
 ) -> None:
-    """Raise InputError for rows that have a topic, a partition and an offset, which are hardly their own.
+    """Raise InputError for rows that have a partition and an offset, which are hardly their own.
 
-    So have objects in rows: ``meta`` of Wikimedia's events.
+    So have objects in rows: ``meta`` of Wikimedia's events, ``redpanda`` in Redpanda's tables.
     """
     if {*PLACES} & options.fields.keys() or any(places[role] for role in PLACES):
         return
@@ -184,14 +184,19 @@ def refuse_rows_of_kafka(
         members.setdefault(parent, {})[last] = name
     for paths in members.values():
         by_role = fields_by_role(paths)
-        if not all(by_role[role] for role in PLACES):
+        if not (by_role["partition"] and by_role["offset"]):
             continue
-        fields = shlex.quote(",".join(f"{role}={paths[by_role[role][0]]}" for role in PLACES))
+        named = [role for role in PLACES if by_role[role]]
+        fields = shlex.quote(",".join(f"{role}={paths[by_role[role][0]]}" for role in named))
         raise InputError(
-            f"{path}: rows with a topic, a partition and an offset: are these where Kafka had them?",
+            f"{path}: rows with {_listed(named)}: are these where Kafka had them?",
             hint=f"say so: --fields {fields}, or --fields topic=,partition=,offset= if they are the"
             " rows' own, whose order in the file then counts",
         )
+
+
+def _listed(roles: Sequence[str]) -> str:
+    return ", ".join(f"an {role}" if role == "offset" else f"a {role}" for role in roles)
 
 
 def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tuple[str, ...]:
