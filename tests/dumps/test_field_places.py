@@ -220,7 +220,7 @@ def test_what_may_be_a_place_by_an_unknown_name_is_asked_about(
 
 
 def test_all_places_by_unknown_names_are_asked_about_at_once(tmp_path: Path) -> None:
-    row = {"redpanda": {"partition": 1, "offset": 5}, "$$topic": "t", "key": "a", "value": "x"}
+    row = {"redpanda": {"partition": 1, "offset": 5, "topic": "t"}, "key": "a", "value": "x"}
     path = write(tmp_path / "dump.jsonl", [row])
     with pytest.raises(InputError, match="no topic and no partition and no offset by a name") as refused:
         places(path)
