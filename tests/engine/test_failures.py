@@ -343,6 +343,13 @@ def test_a_setting_that_spark_reads_only_in_a_task_is_quoted() -> None:
             ),
             "in a Python worker of Spark: OSError: x",
         ),
+        (
+            (
+                'X: Error from python worker:\n  Traceback (most recent call last):\n    File "a"\n      b\n'
+                "  ImportError: c\nPYTHONPATH was:\n  d\norg.apache.spark.SparkException: e\n\tat f.g(H.java)"
+            ),
+            "in a Python worker of Spark: ImportError: c",
+        ),
     ],
 )
 def test_what_spark_says_is_cut_to_a_sentence_and_kept_whole_as_a_note(text: str, sentence: str) -> None:

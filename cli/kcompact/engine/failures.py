@@ -52,8 +52,8 @@ _KNOWN = (
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 _TOO_LARGE = "File too large"
 _BAD_SETTINGS = ("[INVALID_CONF_VALUE", "Failed to parse byte string", "Failed to parse time string")
-_LAST_LINE_OF_TRACEBACK = re.compile(
-    r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE
+_LAST_LINE_OF_TRACEBACK = re.compile(  # Spark indents what a daemon says that does not start
+    r"^([ \t]*).*?Traceback \(most recent call last\):\n(?:\1[ \t].*\n|[ \t]*\n)*\1(\S.*)$", re.MULTILINE
 )
 _BEFORE_JAVAS_ERROR = "\n: "
 _CAUSED_BY = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
@@ -115,7 +115,7 @@ def _unexpected(error: Exception) -> UnexpectedSparkError:
 
 def _sentence(text: str) -> str:
     """The last error of a worker's traceback; else what Spark says before its own."""
-    raised = _LAST_LINE_OF_TRACEBACK.findall(text)
+    raised = [error for _margin, error in _LAST_LINE_OF_TRACEBACK.findall(text)]
     if raised:
         return f"in a Python worker of Spark: {raised[-1]}"
     lines = itertools.takewhile(lambda line: not line.startswith(_OF_JAVAS_TRACEBACK), text.splitlines())
