@@ -56,6 +56,18 @@ def test_batches_tell_where_a_transaction_is_open_wherever_the_pair_ends(
     assert run.exit_code == 1
 
 
+def test_a_topic_that_a_shell_would_run_is_quoted_where_an_option_is_proposed(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [record("a", "1", topic="$(id)", offset=offset) for offset in range(3)]
+    dump = write_kcat(tmp_path / "dump.jsonl", records)
+    committed = write_kcat(tmp_path / "committed.jsonl", records[:2])
+
+    run = kcompact("compact", dump, "--read-committed", committed, "--dry-run")
+
+    assert "(if it was aborted: --last-stable-offset '$(id)-0=3')" in run.stderr, run.stderr
+
+
 def test_a_read_committed_dump_of_another_topic_is_refused(tmp_path: Path, kcompact: Cli) -> None:
     dump = write_kcat(tmp_path / "orders.jsonl", [record("a", "1", offset=0)])
     users = write_kcat(tmp_path / "users.jsonl", [record("a", "1", offset=0, topic="users")])

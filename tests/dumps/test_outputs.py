@@ -103,8 +103,8 @@ def test_standard_input_goes_to_standard_output_without_a_report() -> None:
 
 def test_standard_input_has_no_name_for_a_file_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="standard input has no name") as caught:
-        name_outputs(["-"], ["-"], OutputChoice(f"{tmp_path}/out/"))
-    assert caught.value.hint == f"name one: -o {tmp_path}/out/orders.jsonl"
+        name_outputs(["-"], ["-"], OutputChoice(f"{tmp_path}/$(id)/"))
+    assert caught.value.hint == f"name one: -o '{tmp_path}/$(id)/orders.jsonl'"
 
 
 def test_a_dot_is_the_folder_it_stands_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_a_dot_is_the_folder_it_stands_for(tmp_path: Path, monkeypatch: pytest.M
     assert tmp_path / "here.report" == names.report
 
 
-@pytest.mark.parametrize(("output", "words"), [("", "names nothing"), ("/", "root folder"), ("/..", "root")])
+@pytest.mark.parametrize(("output", "words"), [("/", "root folder"), ("/..", "root")])
 def test_a_place_without_a_name_is_refused(tmp_path: Path, output: str, words: str) -> None:
     files = dump_files(tmp_path / "x.jsonl")
 

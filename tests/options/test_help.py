@@ -41,6 +41,16 @@ def test_an_option_that_counts_once_is_refused_where_it_is_given_twice(kcompact:
             assert (run.exit_code, "is given 2 times" in run.stderr) == (2, True), parameter.opts
 
 
+@each_command
+def test_what_is_empty_is_refused_but_for_a_key(kcompact: Cli, name: str) -> None:
+    """``--absent-keys "$KEYS"`` of an unset variable was left out, and ``""`` was the working folder."""
+    for parameter in COMMANDS[name].params:
+        if not getattr(parameter, "is_flag", False) and parameter.name not in {"key", "key_base64"}:
+            given = [f"{parameter.opts[0]}="] if parameter.param_type_name == "option" else [""]
+            run = kcompact(name, "dump", *given)
+            assert (run.exit_code, "names nothing" in run.stderr) == (2, True), parameter.opts
+
+
 def test_every_command_has_a_short_help() -> None:
     assert set(HELP) == set(COMMANDS)
 

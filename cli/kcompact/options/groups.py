@@ -18,6 +18,7 @@ from kcompact.errors import InputError
 
 _NAMES, _SETTINGS = "names", "settings"
 _NAMES_WIDTH = 26  # a longer name has a line of its own
+_MAY_BE_EMPTY = {"key", "key_base64"}  # an empty key is a key
 
 
 def option(help_text: str, metavar: str | None = None, *names: str, default: Any = None, **more: Any) -> Any:
@@ -106,12 +107,19 @@ class CommandWithGroups(TyperCommand):
     """A command whose full help is plain text under the headings of its option groups.
 
     An option that counts once is given once: of two ``--partitions``, the first would be as good as left out.
+    So would one whose value is empty, as an unset variable of a script leaves it.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line. Raises InputError for an option that is given twice."""
-        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(list(args))[2]
-        for parameter, times in Counter(given).items():
+        """Read the command line. Raises InputError for an option that is given twice, or names nothing."""
+        values, _, given = self.make_parser(ctx).parse_args([*args])
+        for parameter, times in Counter([] if ctx.resilient_parsing else given).items():
+            value = values[parameter.name]
+            several = value if isinstance(value, list | tuple) else [value]
+            if "" in several and parameter.name not in _MAY_BE_EMPTY:
+                name = min(parameter.opts, key=len) if hasattr(parameter, "is_flag") else parameter.metavar
+                hint = "is a variable empty? what is not meant is not typed at all"
+                raise InputError(f"{name} names nothing", hint=hint)
             counts_more = parameter.nargs != 1 or parameter.multiple or getattr(parameter, "is_flag", False)
             if times > 1 and not counts_more:
                 name = max(parameter.opts, key=len)

@@ -59,15 +59,13 @@ class LogOptions:
 
     @property
     def state_place(self) -> str | None:
-        """The folder of ``--state``, or a prefix that ends in a slash. Raises PolicyError, OutputError."""
-        if self.state == "":
-            raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
+        """The folder of ``--state``, or a prefix that ends in a slash. Raises OutputError."""
         refuse_other_address("--state", self.state or "")
         return f"{self.state.rstrip('/')}/" if self.state and is_address(self.state) else self.state
 
     @property
     def local_state(self) -> str | None:
-        """The folder of ``--state``, where it is one of this machine. Raises PolicyError."""
+        """The folder of ``--state``, where it is one of this machine. Raises OutputError."""
         place = self.state_place
         return None if place is None or is_address(place) else place
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -88,7 +89,7 @@ def _check_folder(path: Path, names: Iterable[str], option: str) -> None:
     if os.path.ismount(path):
         raise OutputError(
             f"{path} is a mount point, and a folder is replaced as a whole",
-            hint=f"name a folder in it, such as {option} {path}/compacted/",
+            hint=f"name a folder in it, such as {option} {shlex.quote(f'{path}/compacted/')}",
         )
     new_paths = {name for relative in names for name in (relative, *map(str, Path(relative).parents))}
     for name, is_plain in _entries(path):

@@ -71,8 +71,6 @@ def open_report(
     the file may not, or cannot, be written.
     """
     output, annotations = options.output, options.annotations
-    if output == "":
-        raise OutputError("-o names nothing", hint="is a variable empty? -o - is standard output")
     if output is None or output == STDOUT:
         check_paths(dumps, others, [], annotations)
         yield None

@@ -6,6 +6,7 @@ section alone would not remove: such a log is cleaned from its start. Delete hor
 Of a log that is not in the state's output all has to be there: records that the state knows tell.
 """
 
+import shlex
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -99,7 +100,7 @@ def _refuse_undecided(state: StateOfDump, index: ReadDump, context: LogContexts)
                 f"{state.place}: transactions of {name} were undecided from offset {offset} on when this"
                 " state was written, and nothing tells how they ended",
                 hint="give --batches or --read-committed of today, or"
-                f" --last-stable-offset {name}={offset} while they are undecided",
+                f" --last-stable-offset {shlex.quote(f'{name}={offset}')} while they are undecided",
             )
 
 

@@ -1,5 +1,6 @@
 """Aborted data, known from a read_committed dump of the same topic: records that it lacks were aborted."""
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -166,7 +167,7 @@ def _note(log: LogName, behind: np.ndarray) -> str:
     start, end = int(behind[0, 0]), int(behind[-1, 1])
     return (
         f"{log}: {_records(behind)} from offset {start} on, behind the read_committed dump: counted as an"
-        f" open transaction, so kept (if it was aborted: --last-stable-offset {log}={end})"
+        f" open transaction, so kept (if it was aborted: --last-stable-offset {shlex.quote(f'{log}={end}')})"
     )
 
 

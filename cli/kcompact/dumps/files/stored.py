@@ -88,7 +88,7 @@ def refuse_unlisted_alone(argument: str, unlisted: dict[str, str]) -> None:
     """Raise InputError where an argument names files, and the list of their writer none of these."""
     if unlisted:
         path, place = next(iter(unlisted.items()))
-        hint = f"to have such a file read all the same, name it: {path}"
+        hint = f"to have such a file read all the same, name it: {shlex.quote(path)}"
         raise InputError(f"{argument}: {place} lists none of the files that are there", hint=hint)
 
 

@@ -164,7 +164,8 @@ def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames
     """One output per input, under the input's name (below ``base``, its path there)."""
     if STDIO in files:
         raise OutputError(
-            f"standard input has no name for a file in {folder}", hint=f"name one: -o {folder}/orders.jsonl"
+            f"standard input has no name for a file in {folder}",
+            hint=f"name one: -o {shlex.quote(f'{folder}/orders.jsonl')}",
         )
     targets: dict[str, str] = {}
     above = os.path.join(base, "") if base else ""  # noqa: PTH118  strings: there may be ten thousand
@@ -194,8 +195,6 @@ def _report_folder(names: OutputNames, choice: OutputChoice) -> Path | None:
 
 def _whole_name(option: str, path: str) -> str:
     """A path whose last part is a name: ``.`` and ``..`` say which folder, but not what it is called."""
-    if not path:
-        raise OutputError(f"{option} names nothing", hint=f"is a variable empty? {option} compacted/")
     if Path(path).name not in {"", ".."}:
         return path
     place = os.path.realpath(path)
