@@ -1,6 +1,10 @@
 """The frame: what a user sees of errors that nobody foresaw."""
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,3 +102,23 @@ def test_too_little_memory_to_address_is_said_before_a_library_ends_the_process(
     assert (run.exit_code, run.stdout) == (2, "")
     assert run.stderr.startswith("error: a process may address only 97 MiB of memory here")
     assert "ulimit -v" in run.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "locale", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "latin-1"}]
+)
+def test_a_locale_without_signs_for_a_dump_is_no_obstacle(locale: dict[str, str], tmp_path: Path) -> None:
+    dump = tmp_path / "dump.jsonl"
+    record = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 0, "key": "é中", "value": "v"}
+    dump.write_text(json.dumps(record) + "\n")
+
+    def run(*options: str) -> bytes:
+        command = [sys.executable, "-P", "-m", "kcompact", "inspect", str(dump), *options]
+        environment = os.environ | {"PYTHONUTF8": "0"} | locale
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout
+
+    assert rb"\u4e2d" in run()
+    assert "é中" in json.dumps(json.loads(run("--format", "json").decode()), ensure_ascii=False)

@@ -3,6 +3,7 @@
 Nothing is imported here but what Python has imported by itself, until the working folder is off its path.
 """
 
+import io
 import os
 import sys
 
@@ -11,6 +12,8 @@ def main() -> int:
     """Have Python import only from where it is installed, then run the command line."""
     _leave_out_working_folder()
     _fill_closed_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a locale other than UTF-8 has no sign for much of a dump
+        sys.stdout.reconfigure(errors="backslashreplace")
     from kcompact.engine import signals
 
     signals.end_at_once_on_signal()

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -344,6 +345,12 @@ def test_a_key_that_no_dump_has_may_be_misspelt(tmp_path: Path, kcompact: Cli) -
     keys.write_text("F\n")  # the dump has f
     run = kcompact("verify", "--absent-keys", keys, dump)
     assert (run.exit_code, "1 key in no record of the dump: spelt right?" in run.stdout) == (0, True)
+
+
+def test_a_list_of_keys_may_be_packed(tmp_path: Path, kcompact: Cli) -> None:
+    dump, keys = write_kcat(tmp_path / "a.jsonl", AFTER), tmp_path / "keys.gz"
+    keys.write_bytes(gzip.compress(b"f\n"))
+    assert kcompact("verify", "--absent-keys", keys, dump).exit_code == 1
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])

@@ -1,11 +1,12 @@
 """What is refused before Java is started."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from conftest import Run
-from kcompact.engine.startup.settings import SessionOptions, properties_of
+from kcompact.engine.startup.settings import SessionOptions, properties_of, spill_root
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from kcompact.engine.startup.settings import SessionOptions, properties_of
         ("1.5g", "no size"),
         ("²g", "no size"),
         ("9" * 5000 + "g", "no size"),
-        ("", "no size"),
+        ("", "names nothing"),
     ],
 )
 def test_a_heap_that_cannot_do_is_refused_in_a_sentence(
@@ -38,3 +39,11 @@ def test_blocks_that_stay_on_this_machine_are_not_packed_again(master: str | Non
     assert properties_of(SessionOptions(master=master))["spark.shuffle.compress"] == "false"
     asked = SessionOptions(master=master, conf=(("spark.shuffle.compress", "true"),))
     assert properties_of(asked)["spark.shuffle.compress"] == "true"
+
+
+def test_another_mount_may_be_called_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = b"none / tmpfs rw 0 0\nnone /media/\xe9\x1c\xc2\x85\r rw 0 0\n"
+    monkeypatch.setattr(Path, "read_bytes", lambda _: mounts)
+    monkeypatch.setattr("tempfile.tempdir", "/tmp")  # noqa: S108  nothing is made there
+    monkeypatch.delenv("TMPDIR", raising=False)
+    assert spill_root(1 << 40) == Path("/var/tmp")  # noqa: S108

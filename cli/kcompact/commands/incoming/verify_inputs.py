@@ -5,7 +5,6 @@ import binascii
 import codecs
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_that_counts
@@ -13,6 +12,7 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
+from kcompact.dumps.files.containers import open_plain
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.json.canonical_keys import as_compared, is_spelt_variously
 from kcompact.dumps.options import Aborts, ReadOptions
@@ -59,10 +59,11 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
 def read_keys(path: str) -> list[bytes]:
     """The keys of a file: a line is a key as text, or ``base64:`` and bytes. Raises InputError.
 
-    With a byte order mark it is UTF-8 or UTF-16; other bytes are taken as they are.
+    The file may be packed. With a byte order mark it is UTF-8 or UTF-16; other bytes are taken as they are.
     """
     try:
-        data = Path(path).read_bytes()
+        with open_plain(path) as file:
+            data = file.read()
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             data = data.decode("utf-16").encode()
         lines = data.removeprefix(codecs.BOM_UTF8).splitlines()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 from rich.console import Console
 
@@ -44,7 +44,7 @@ class ReportForms(Generic[Report]):
         if report_format == "text":
             self.print_text(report, console)
         else:
-            console.file.write(self.others[report_format](report))
+            _write_document(self.others[report_format](report), console.file)
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,20 @@ def show_report(
     text = io.StringIO()
     console = Console(file=text, width=_FILE_WIDTH, highlight=False, soft_wrap=True) if file else stdout
     if ci is not None and of_ci is not None:
-        console.file.write(of_ci(ci))
+        _write_document(of_ci(ci), console.file)
     else:
         forms.show(report, options.report_format, console)
     if file is None:
         sys.stdout.flush()
     else:
         file.write(text.getvalue())
+
+
+def _write_document(text: str, out: IO[str]) -> None:
+    """JSON, HTML and XML are UTF-8, whatever the locale's encoding is."""
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(encoding="utf-8")
+    out.write(text)
 
 
 def tell_github(ci: CiReport, options: ReportOptions, file: ReportFile | None) -> None:

@@ -107,8 +107,9 @@ def spill_root(input_bytes: int) -> Path:
 def _is_in_memory(folder: Path) -> bool:
     """Whether the folder's file system is a tmpfs, as far as this system tells."""
     try:
-        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+        lines = Path("/proc/mounts").read_bytes().split(b"\n")[:-1]  # a mount may be called anything
     except OSError:
         return False
+    mounts = [os.fsdecode(line).split(" ") for line in lines]
     above = [(point, kind) for _device, point, kind, *_ in mounts if folder.is_relative_to(point)]
     return bool(above) and max(above, key=lambda mount: len(mount[0]))[1] in {"tmpfs", "ramfs"}
