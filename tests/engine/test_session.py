@@ -96,8 +96,15 @@ with open_session(SessionOptions(master="local[2]")) as spark:
     assert (run.returncode, run.stdout, run.stderr) == (0, "True True True True\n", "")
 
 
-def test_spark_home_of_the_user_does_not_matter(tmp_path: Path) -> None:
-    run = run_python(COUNT_IN_A_WORKER, tmp_path, SPARK_HOME="/nonexistent", SPARK_LOCAL_DIRS="/nonexistent")
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"SPARK_HOME": "/nonexistent", "SPARK_LOCAL_DIRS": "/nonexistent"},
+        {"SPARK_CONNECT_MODE_ENABLED": "1", "SPARK_REMOTE": "sc://nowhere"},
+    ],
+)
+def test_where_the_user_has_spark_does_not_matter(variables: dict[str, str], tmp_path: Path) -> None:
+    run = run_python(COUNT_IN_A_WORKER, tmp_path, **variables)
     assert (run.returncode, run.stdout, run.stderr) == (0, "[{'rows': 7}]\n", "")
 
 

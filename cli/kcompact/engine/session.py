@@ -103,6 +103,8 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
             yield active
         return
     keep_py4j_quiet()
+    # A notebook with a session of Spark Connect that starts us sets it: PySpark would make no other session.
+    os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
     if options.is_elsewhere:
         is_remote = options.master_kind is MasterKind.CONNECT
         job_known(options.input_bytes, writes=options.writes)
