@@ -1,5 +1,6 @@
 """The frame: what a user sees of errors that nobody foresaw."""
 
+import errno
 import json
 import os
 import shutil
@@ -122,3 +123,15 @@ def test_a_locale_without_signs_for_a_dump_is_no_obstacle(locale: dict[str, str]
 
     assert rb"\u4e2d" in run()
     assert "é中" in json.dumps(json.loads(run("--format", "json").decode()), ensure_ascii=False)
+
+
+def test_without_a_folder_for_temporary_files_the_user_is_told_to_name_one(
+    kcompact: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.gettempdir", fail)
+    run = kcompact("inspect", SAMPLE)
+    assert (run.exit_code, "error: temporary files cannot be written: No usable" in run.stderr) == (2, True)
+    assert "hint: name a folder that can be written with TMPDIR" in run.stderr

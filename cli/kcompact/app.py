@@ -152,6 +152,9 @@ def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
         refused = _refused_argument(os.fsdecode(error.filename), error)
         if refused is not None:
             return _failed(refused)
+    if isinstance(error, FileNotFoundError) and not error.filename:  # Python's tempfile alone names no file
+        hint = "name a folder that can be written with TMPDIR, on a disk that has some space"
+        return _failed(OutputError(f"temporary files cannot be written: {error.strerror}", hint=hint))
     if "--debug" in arguments:
         stderr.print_exception()
     say("bug", f"{type(error).__name__}: {_words(error)}")

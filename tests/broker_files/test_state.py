@@ -1,4 +1,5 @@
 import errno
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -254,6 +255,12 @@ def test_a_state_that_may_not_be_written_is_read(dump: Path) -> None:
 def test_a_file_is_no_state_folder(dump: Path) -> None:
     with pytest.raises(OutputError, match="cannot be used as a state folder"), open_state_folder(dump):
         pass
+
+
+def test_a_pipe_among_a_state_s_files_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "output.json")
+    with pytest.raises(InputError, match=r"output\.json: not a file"), open_state(str(tmp_path), writes=True):
+        raise AssertionError
 
 
 def test_of_two_states_that_counts_whose_output_is_there(tmp_path: Path, dump: Path) -> None:

@@ -1,6 +1,7 @@
 """A report of another dump is kept: no hint proposes to replace it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,9 @@ def test_a_report_that_nobody_can_read_is_of_no_dump(tmp_path: Path, text: str) 
     (tmp_path / "o.report").mkdir()
     (tmp_path / "o.report/report.json").write_text(text)
     assert "add --overwrite" in str(refusal(tmp_path, tmp_path / "o.avro").hint)
+
+
+def test_a_pipe_in_place_of_a_report_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "o.report").mkdir()
+    os.mkfifo(tmp_path / "o.report" / "report.json")
+    assert "o.report exists already" in refusal(tmp_path, tmp_path / "o.jsonl").message

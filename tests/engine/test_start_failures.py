@@ -1,12 +1,15 @@
 """A Spark that does not start: Java's reason in a sentence, and whatever may be to blame; no stack trace."""
 
+import errno
 import socket
 from pathlib import Path
 
 import pytest
 
 from engine_runs import FULL_JDK, is_clean, run_python
+from kcompact.engine.startup.jvm import Jvm
 from kcompact.engine.startup.start_failures import last_words, not_started
+from kcompact.errors import EngineError
 from spark_cluster import cluster_environment
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
@@ -23,6 +26,30 @@ def refusal(folder: Path, *options: str, **environment: str) -> list[str]:
     assert (run.returncode, run.stdout) == (2, ""), run.stderr
     assert is_clean(folder)
     return run.stderr.splitlines()
+
+
+@pytest.mark.parametrize("name", ["café", "a,b"])
+def test_a_temporary_folder_that_java_could_not_name_is_refused_at_once(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    error, hint = refusal(folder, LC_ALL="C")
+    assert error.startswith(f"error: {tmp_path}/")
+    assert hint.startswith("hint: set TMPDIR to a folder")
+
+
+def test_without_a_loopback_interface_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr("pyspark.java_gateway.launch_gateway", fail)
+    monkeypatch.setattr(Jvm, "_wait_for_handshake", lambda _: (1, "secret"))
+    with pytest.raises(EngineError, match=r"at 127[.]0[.]0[.]1: Network is unreachable"):
+        Jvm(None, Path()).gateway()  # type: ignore[arg-type]  # no process is needed
+
+
+def test_a_user_without_a_name_is_told_that_java_asks_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 4_000_000_001)
+    assert "name of user 4000000001" in str(not_started("LoginException", ()).hint)
 
 
 @pytest.mark.spark

@@ -41,7 +41,11 @@ class StateFolder:
             names = os.listdir(path)  # noqa: PTH208  an error of the folder's own, unlike that of exists()
         except OSError as error:
             raise InputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
-        texts = {file.name: read_text(str(file)) for file in self.files if file.name in names}
+        files = [file for file in self.files if file.name in names]
+        for file in files:
+            if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113  no error of theirs
+                raise InputError(f"{file}: not a file, and so not written by kcompact", hint=START_ANEW)
+        texts = {file.name: read_text(str(file)) for file in files}
         self.states: tuple[CleanerState, ...] = (state_of(texts, self.place),)
 
     def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:

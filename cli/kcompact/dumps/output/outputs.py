@@ -225,8 +225,9 @@ def _may_take(report: Path, result: Path) -> bool:
 
 def _owner_of(report: Path) -> str | None:
     """The dump that a report folder tells of, as the run that wrote it named it; None if nobody can tell."""
+    path = report / "report.json"
     try:
-        owner = json.loads((report / "report.json").read_bytes())["outputs"][0]
+        owner = json.loads(path.read_bytes())["outputs"][0] if path.is_file() else None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return owner if isinstance(owner, str) and Path(owner).name != report.name else None

@@ -7,6 +7,8 @@ PySpark, so that a command can launch Java first and import Python's half while 
 """
 
 import atexit
+import errno
+import locale
 import os
 import signal
 import struct
@@ -106,6 +108,13 @@ class Jvm:
         os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
         try:
             return launch_gateway()  # type: ignore[no-untyped-call]  # PySpark leaves it untyped
+        except OSError as error:
+            if error.errno != errno.ENETUNREACH:
+                raise
+            raise EngineError(
+                f"Spark's Java cannot be reached at 127.0.0.1: {error.strerror}",
+                hint="processes of one machine talk by the loopback interface: ip link set lo up",
+            ) from error
         finally:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
@@ -165,12 +174,7 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     """
     properties = properties_of(options)
     temporary_root = spill_root(options.input_bytes)
-    if "," in str(temporary_root):
-        raise EngineError(
-            f"{temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
-            " would leave files elsewhere",
-            hint="set TMPDIR to a folder without a comma in its name",
-        )
+    _refuse_odd_name(temporary_root)
     files = ExitStack()
     folder = files.enter_context(scratch_folder(temporary_root))
     # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
@@ -196,6 +200,24 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     java = Jvm(process, folder, environment, files, options.conf)
     atexit.register(java.kill)  # for an interrupt that hits us where no ``with`` is open yet, or in ``kill``
     return java
+
+
+def _refuse_odd_name(temporary_root: Path) -> None:
+    """Raise EngineError where Java would not find the folder: it takes names as the locale spells them."""
+    if "," in str(temporary_root):
+        raise EngineError(
+            f"{temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
+            " would leave files elsewhere",
+            hint="set TMPDIR to a folder without a comma in its name",
+        )
+    try:
+        os.fsencode(temporary_root).decode(locale.getencoding())
+    except UnicodeDecodeError as error:
+        raise EngineError(
+            f"{temporary_root}: Java cannot read this folder's name in the encoding of the locale,"
+            f" {locale.getencoding()}",
+            hint="set TMPDIR to a folder whose name is of ASCII letters",
+        ) from error
 
 
 def _spark_arguments(options: SessionOptions, properties: Mapping[str, str], folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Why Spark did not start: Java's own words in a sentence, and a hint at whatever may be to blame."""
 
 import os
+import pwd
 import re
 import resource
 from pathlib import Path
@@ -59,6 +60,13 @@ def _hint(settings: Settings) -> str:
     most_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
     if 0 <= most_bytes < _FEW_ADDRESSES:
         parts.append(f"only {most_bytes >> 20} MiB of memory may be addressed here: raise ulimit -v")
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        user = os.geteuid()
+        parts.append(
+            f"Java asks for the name of user {user}: give it one in /etc/passwd, or by libnss_wrapper"
+        )
     suspects = [f"--conf {name}" for name, _ in settings][:_SUSPECTS_NAMED]
     suspects += [name for name in _JAVA_VARIABLES if os.environ.get(name)]
     if suspects:
