@@ -25,13 +25,15 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def step(program: Path, folder: Path, **inputs: str) -> tuple[int, dict[str, str], str]:
+def step(
+    program: Path, folder: Path, checkout: Path = ROOT, **inputs: str
+) -> tuple[int, dict[str, str], str]:
     """Exit code, outputs and log of a step with these inputs."""
     outputs = folder / "outputs"
     environment = {**os.environ, **inputs, "KCOMPACT": str(program), "RUNNER_TEMP": str(folder)}
     environment |= {"GITHUB_OUTPUT": str(outputs), "GITHUB_ACTIONS": "true"}
     run = subprocess.run(
-        ["bash", str(SCRIPT)], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+        ["bash", str(SCRIPT)], env=environment, cwd=checkout, capture_output=True, text=True, check=False
     )
     lines = outputs.read_text().splitlines() if outputs.exists() else []
     results = dict(line.split("=", 1) for line in lines)
@@ -98,3 +100,12 @@ def test_options_that_no_shell_would_take_fail_the_step(program: Path, tmp_path:
     )
     assert (code, results) == (2, {})
     assert "error: options: No closing quotation" in log
+
+
+def test_no_python_file_of_the_checkout_is_run(program: Path, tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for name in ("argparse", "shlex"):
+        (checkout / f"{name}.py").write_text("raise SystemExit('run')")
+    code, _, log = step(program, tmp_path, checkout, COMMAND="inspect", DUMP="nowhere", OPTIONS="")
+    assert (code, "error: nowhere: no such file" in log) == (2, True), log

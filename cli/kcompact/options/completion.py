@@ -1,6 +1,7 @@
 """Completion in a shell: the script, the names of dialects and formats, the topics of the dump at hand."""
 
 import enum
+import re
 from itertools import islice
 
 import typer
@@ -8,6 +9,7 @@ import typer
 _COMPLETE_VAR = "_KCOMPACT_COMPLETE"
 _MOST_RECORDS = 2_000  # nobody waits for more after pressing TAB
 _PROBE_BYTES = 1 << 20
+_NAME_OF_A_BROKER = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 class Shell(enum.StrEnum):
@@ -48,7 +50,11 @@ def target_names(incomplete: str) -> list[str]:
 
 
 def topic_names(context: typer.Context, incomplete: str) -> list[str]:
-    """For ``--topic``: the topics at the start of each file of the dump that is named before it."""
+    """For ``--topic``: the topics at the start of each file of the dump that is named before it.
+
+    Only such as a broker may have: zsh evaluates what it is given, and bash puts it on the command line as it
+    is, so that a topic of a hostile dump would be run as a command.
+    """
     # An option without its value leaves Typer with the words before it unread.
     words = context.params.get("dumps") or context.args
     paths = [path for path in words if not path.startswith("-")]
@@ -56,7 +62,9 @@ def topic_names(context: typer.Context, incomplete: str) -> list[str]:
         topics = _topics_of(paths) if paths else set()
     except Exception:  # noqa: BLE001  whatever is wrong with the dump, a shell that completes wants silence
         return []
-    return sorted(topic for topic in topics if topic.startswith(incomplete))
+    return sorted(
+        topic for topic in topics if topic.startswith(incomplete) and _NAME_OF_A_BROKER.fullmatch(topic)
+    )
 
 
 def _topics_of(paths: list[str]) -> set[str]:
