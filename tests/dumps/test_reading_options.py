@@ -201,9 +201,13 @@ def test_a_misspelt_dialect_is_answered_with_what_is_spelt_alike(path: Path) -> 
     assert "maxwell" not in str(refused.value.hint)
 
 
-def test_a_delimiter_that_divides_nothing_is_noted(path: Path) -> None:
-    with open_one(dump(path, envelope(0, "k")), delimiter=",") as opened:
-        assert any("--delimiter is not used" in note for note in opened.notes)
+def test_columns_and_a_delimiter_that_divide_nothing_are_noted(path: Path) -> None:
+    """As of JSON lines beside a text dump that ``verify`` compares them with."""
+    dump(path, envelope(0, "k"))
+    with open_one(path, delimiter=",", columns=("offset", "key", "value")) as opened:
+        for option in ("--delimiter", "--columns"):
+            assert any(f"{option} is not used" in note for note in opened.notes)
+        assert index_all(opened)[0]["key"].to_pylist() == [b"k"]
     with open_one(dump(path, envelope(0, "k"))) as opened:
         assert not any("--delimiter" in note for note in opened.notes)
 

@@ -109,7 +109,9 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     file, notes = _without_lines_of_tool(file)
     if file.is_blank:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
-    _refuse_columns_of_json(file, options)
+    if options.columns and _is_json_lines(file):
+        options = replace(options, columns=())
+        notes = (*notes, "--columns is not used: the lines are JSON objects, not columns of text")
     is_json = first_byte(file.body) in (b"{", b"[") and not _is_text(file, options)
     if is_json:
         refuse_telling_lines(path, file.head)
@@ -175,18 +177,14 @@ _BINARY_HINT = (
 )
 
 
-def _refuse_columns_of_json(file: Candidate, options: ReadOptions) -> None:
-    """Raise InputError where ``--columns`` is given for lines of which each is one JSON object."""
-    if not options.columns or first_byte(file.body) != b"{":
-        return
+def _is_json_lines(file: Candidate) -> bool:
+    """Whether each of the first lines is a JSON object."""
+    if first_byte(file.body) != b"{":
+        return False
     lines = [line for line in islice(lines_in(file.body, whole=file.whole), SAMPLE_RECORDS) if line.strip()]
     with suppress(ValueError):
-        if lines and all(isinstance(ParsedJson(line).value, dict) for line in lines):
-            raise InputError(
-                f"{file.path}: the lines are JSON objects, not columns of text",
-                hint="leave --columns out; where the fields of a record have unusual names, --fields"
-                " key=FIELD,value=FIELD,offset=FIELD says which they are",
-            )
+        return bool(lines) and all(isinstance(ParsedJson(line).value, dict) for line in lines)
+    return False
 
 
 def _is_text(file: Candidate, options: ReadOptions) -> bool:
