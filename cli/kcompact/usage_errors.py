@@ -4,6 +4,8 @@ Typer's messages use the words of the library that parses values. Its error clas
 are recognised by their attributes.
 """
 
+import os
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +28,10 @@ def plain_error(error: Any, arguments: Sequence[str]) -> KcompactError:
     command = " ".join(["kcompact", *commands[:1]]) if context is None else context.command_path
     hint = f"{command} --help shows how it is called"
     possibilities = getattr(error, "possibilities", None)
-    if possibilities:
+    files = [word for word in arguments if word.startswith("-") and os.path.lexists(word)]
+    if files and hasattr(error, "option_name"):
+        hint = f"to name the file: {shlex.quote(f'./{files[0]}')}"
+    elif possibilities:
         hint = f"did you mean {' or '.join(sorted(possibilities))}? {command} --help-all lists all options"
     return KcompactError(_sentence(error), hint=hint)
 

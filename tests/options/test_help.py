@@ -153,6 +153,16 @@ def test_a_wrong_command_line_is_told_in_the_words_of_its_options(
     assert hint in advice
 
 
+def test_a_file_that_is_called_like_an_option_can_be_named(
+    kcompact: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-dump.jsonl").touch()
+    run = kcompact("inspect", "-dump.jsonl")
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert run.stderr.splitlines()[1] == "hint: to name the file: ./-dump.jsonl"
+
+
 def complete(*words: str) -> list[str]:
     """What bash would offer for the last word."""
     environment = {
