@@ -304,3 +304,12 @@ def test_lines_of_arrays_are_called_so_and_their_members_can_be_named(tmp_path: 
         (0, b"a", b"v"),
         (1, b"a", None),
     ]
+
+
+def test_rows_of_queries_in_a_topic_are_none_of_ksqldb(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(json.dumps({"queryId": f"q{number}"} | ROWS[0]) + "\n" for number in range(2)))
+    with open_one(path, fields={"key": "queryId"}) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [record.key for record in records] == [b"q0", b"q1"]

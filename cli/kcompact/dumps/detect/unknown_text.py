@@ -143,7 +143,7 @@ _LOOKS_LIKE = {
         "objects as JavaScript's console, Ruby, Elixir or Ion write them",
         EXPORT_HINT,
     ),
-    rb"\s*\[?\s*\{\"(?:header\":\s*\{\")?queryId\":": (
+    rb"\s*\[?\s*\{\"(?:header\":\s*\{\"queryId\":|queryId\":[^\n]*\"columnNames\":)": (
         "rows that a query of ksqlDB gave, without the records' places",
         EXPORT_HINT,
     ),
