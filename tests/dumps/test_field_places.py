@@ -255,7 +255,7 @@ def test_rows_with_all_of_kafka_s_places_are_asked_about(layout: str, tmp_path: 
         write(path, rows)
     else:
         pq.write_table(pa.Table.from_pylist(rows), path)
-    with pytest.raises(InputError, match="rows with a topic, a partition, an offset"):
+    with pytest.raises(InputError, match="rows with a topic, a partition and an offset"):
         places(path, key_fields=("id",))
     own = {"topic": "topic", "partition": "partition", "offset": "offset"}
     assert places(path, key_fields=("id",), fields=own) == [("t", 1, 7)]
@@ -270,7 +270,7 @@ def test_so_are_rows_with_all_of_them_in_an_object(tmp_path: Path) -> None:
     ]
     path = tmp_path / "dump.jsonl"
     write(path, rows)
-    with pytest.raises(InputError, match="rows with a topic, a partition, an offset") as refused:
+    with pytest.raises(InputError, match="rows with a topic, a partition and an offset") as refused:
         places(path, key_fields=("title",))
     assert "--fields topic=meta.topic,partition=meta.partition,offset=meta.offset" in str(refused.value.hint)
     named = {role: f"meta.{role}" for role in ("topic", "partition", "offset")}

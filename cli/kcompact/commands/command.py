@@ -3,7 +3,6 @@
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import ClassVar
 
 from kcompact.console import say
@@ -13,7 +12,7 @@ from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.errors import ExitCode, InputError
 from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.run_options import RunOptions
-from kcompact.storage.lookup import is_there
+from kcompact.storage.lookup import mode_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Command:
 
 def _require_files(dumps: Sequence[str]) -> None:
     for path in dumps:
-        if path == STDIN or (is_there(path) and stat.S_ISFIFO(Path(path).stat().st_mode)):
+        if path == STDIN or stat.S_ISFIFO(mode_of(path)):
             raise InputError(
                 f"{path}: --keep-going reads the dump once more without what cannot be read, which a pipe"
                 " does not allow",

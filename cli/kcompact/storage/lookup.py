@@ -5,7 +5,6 @@ a name is too long. Here these raise OSError, so that they can be named.
 """
 
 import errno
-import os
 import stat
 from pathlib import Path
 
@@ -15,7 +14,7 @@ _NOTHING_THERE = {errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP}
 def mode_of(path: str | Path) -> int:
     """The mode of what a path leads to; 0 where nothing is there."""
     try:
-        return os.stat(path).st_mode  # noqa: PTH116  the module is about pathlib's errors
+        return Path(path).stat().st_mode
     except ValueError:  # a byte of zero, which no name has
         return 0
     except OSError as error:

@@ -38,13 +38,14 @@ class StateFolder:
         self.place = str(path)
         self.files: Sequence[Path] = [path / name for name in STATE_NAMES]
         try:
-            names = os.listdir(path)  # noqa: PTH208  an error of the folder's own, unlike that of exists()
+            with os.scandir(path) as entries:
+                are_files = {entry.name: entry.is_file() for entry in entries}
         except OSError as error:
             raise InputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
-        files = [file for file in self.files if file.name in names]
-        for file in files:
-            if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113  no error of theirs
-                raise InputError(f"{file}: not a file, and so not written by kcompact", hint=START_ANEW)
+        files = [file for file in self.files if file.name in are_files]
+        odd = [file for file in files if not are_files[file.name]]
+        if odd:  # a pipe would be waited for
+            raise InputError(f"{odd[0]}: not a file, and so not written by kcompact", hint=START_ANEW)
         texts = {file.name: read_text(str(file)) for file in files}
         self.states: tuple[CleanerState, ...] = (state_of(texts, self.place),)
 

@@ -28,6 +28,7 @@ from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.structured import as_json, as_text, headers_of
 from kcompact.dumps.records.value_keys import ValueKeys
 
@@ -116,6 +117,17 @@ def _parsed(wire: WireSchema, run: list[tuple[Path, Any]], *, alone: bool) -> An
 _BYTES, _INTEGER, _DATUM, _UNION = "bytes", "integer", "datum", "union"
 
 
+def _kind_of(value: Any, role: str) -> str:
+    """Of a value in a map of several types, each of which is what it is. Raises UnreadableError."""
+    if isinstance(value, bytes):
+        return _BYTES
+    if type(value) is int:
+        return _INTEGER
+    raise UnreadableError(
+        f"the {role} is {shown(value)} in a map: only bytes, text and whole numbers can be read there"
+    )
+
+
 class AvroReader:
     """Makes Records of a file's Datums. ``values``: decode values and headers in full."""
 
@@ -202,14 +214,11 @@ class AvroReader:
 
         A structured value that is to leave Avro becomes JSON.
         """
-        if self._kinds[role] == _BYTES or (self._kinds[role] == _UNION and isinstance(value, bytes)):
+        kind = self._kinds[role] if self._kinds[role] != _UNION else _kind_of(value, role)
+        if kind == _BYTES:
             return bytes(value)
-        if self._kinds[role] == _INTEGER or (self._kinds[role] == _UNION and type(value) is int):
+        if kind == _INTEGER:
             return b"%d" % value
-        if self._kinds[role] == _UNION:
-            raise UnreadableError(
-                f"the {role} is {value!r} in a map: only bytes, text and whole numbers can be read there"
-            )
         if role == "key" and self._rules.is_conversion:
             self._rules.count("datum_keys")
         raw = datum.raw.get(self.paths[role])

@@ -46,7 +46,7 @@ from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
-from kcompact.dumps.dialects.part_names import refuse_likely_places
+from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_windows
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.csv_reader import NULL_TEXTS
@@ -183,6 +183,7 @@ def _with_places(
         is_open = any(parts[role] is None and role not in options.fields for role in PLACES)
         deep_names = {name for row in sample for name in names_far_within(row)} if is_open else set()
         refuse_likely_places(path, parts, field_names | deep_names, options)
+        refuse_windows(path, parts, field_names, options)
         refuse_marked_deletes(path, dialect, sample, field_names, options)
     return dialect
 

@@ -61,9 +61,8 @@ def _reasons_by_name(dialect: Dialect, plain_names: dict[str, str]) -> Changes:
 
 
 _REASONS = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exceeded|toolarge)"
-_EXCEEDED = (
-    "exceededfields"  # of Confluent's extension of VS Code: true where a part is larger than it asks for
-)
+# Of Confluent's extension of VS Code: true where a part is larger than it asks for.
+_EXCEEDED = "exceededfields"
 
 
 def places_by_name(

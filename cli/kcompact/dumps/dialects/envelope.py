@@ -19,6 +19,7 @@ from kcompact.dumps.dialects.part_names import (
     refuse_likely_places,
     refuse_marks,
     refuse_rows_of_kafka,
+    refuse_windows,
 )
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
@@ -210,6 +211,7 @@ def column_dialect(
         base = replace(base, notes=base.notes + notes_on_names(places, columns.names))
     else:
         refuse_likely_places(columns.path, places, columns.names, options)
+        refuse_windows(columns.path, places, columns.names, options)
         refuse_marks(columns.path, marks_beside(places, columns.names), places["value"], options)
     dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)

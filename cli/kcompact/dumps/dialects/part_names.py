@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, path_of
@@ -67,29 +67,26 @@ def in_rows(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def refuse_likely_places(
-    path: str, places: Mapping[str, str | None], names: Iterable[str], options: ReadOptions
+    path: str, places: Mapping[str, str | None], names: Collection[str], options: ReadOptions
 ) -> None:
     """Raise InputError where the topic, partition or offset would be taken for absent, and may not be.
 
     ``names`` are fields, those in others as dotted paths; what is in keys, values and headers is their own,
     but for headers that are called as Kafka's: Spring puts a record's place there.
     """
-    own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
     headers = path_of(places["headers"])[:1] if places["headers"] else ()
-    outside = [
+    of_kafka = [
         name
-        for name in sorted(names)
-        if (first := path_of(name)[:1]) not in own
-        or (first == headers and plain_name(path_of(name)[-1]).startswith("kafka"))
+        for name in names
+        if path_of(name)[:1] == headers and plain_name(path_of(name)[-1]).startswith("kafka")
     ]
+    beside = sorted((*_beside_parts(places, names), *of_kafka))
     likely: dict[str, list[str]] = {}
     for role in PLACES:
         if places[role] is None and role not in options.fields:
             called = "partition|shard" if role == "partition" else role  # Timeplus has shards
             ending = re.compile(rf"(?:{called})(?:id|no|nr|num|number|name|index)?$")
-            likely[role] = [
-                name for name in outside if ending.search(plain_name("".join(path_of(name)[-1:])))
-            ]
+            likely[role] = [name for name in beside if ending.search(_innermost(name))]
     roles = [role for role, names in likely.items() if names]
     if roles:
         fields = shlex.quote(",".join(f"{role}={likely[role][0]}" for role in roles))
@@ -100,15 +97,17 @@ def refuse_likely_places(
             f"{path}: no {parts} by a name that is known, but it may be the field {shown_names}",
             hint=f"say so: --fields {fields}, or --fields {absent} if there is none",
         )
-    _refuse_windows(path, places["key"], outside, options)
 
 
-def _refuse_windows(path: str, key: str | None, names: Iterable[str], options: ReadOptions) -> None:
+def refuse_windows(
+    path: str, places: Mapping[str, str | None], names: Iterable[str], options: ReadOptions
+) -> None:
     """Raise InputError for windows beside the keys, as ksqlDB shows them: in Kafka they are part of a key.
 
     Without it, the records of one window would supersede those of another.
     """
-    windows = [name for name in names if _WINDOW.fullmatch(plain_name("".join(path_of(name)[-1:])))]
+    key = places["key"]
+    windows = [name for name in _beside_parts(places, names) if _WINDOW.fullmatch(_innermost(name))]
     if not windows or key is None or "key" in options.fields or options.key_fields:
         return
     key_path, *paths = ("".join(f'."{part}"' for part in path_of(name)) for name in (key, *windows))
@@ -146,14 +145,23 @@ def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flag
 
     With ``flags`` those, too, that may say of a record that it deletes: true or false.
     """
-    own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
     pattern = re.compile(f"{_MARK}|{_FLAG}" if flags else _MARK)
-    outside = (name for name in names if path_of(name)[:1] not in own)
-    return sorted(name for name in outside if pattern.fullmatch(plain_name("".join(path_of(name)[-1:]))))
+    return [name for name in _beside_parts(places, names) if pattern.fullmatch(_innermost(name))]
 
 
 _MARK = r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadataaction"
 _FLAG = r"(?:is|kafka\.?)?(?:tombstone|deleted?)(?:message)?"
+
+
+def _beside_parts(places: Mapping[str, str | None], names: Iterable[str]) -> list[str]:
+    """The fields that are not within keys, values and headers, in the order of their names."""
+    own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
+    return sorted(name for name in names if path_of(name)[:1] not in own)
+
+
+def _innermost(dotted: str) -> str:
+    """The last name on a path, as ALIASES spell it."""
+    return plain_name("".join(path_of(dotted)[-1:]))
 
 
 def refuse_choices(
@@ -189,14 +197,15 @@ def refuse_rows_of_kafka(
         named = [role for role in PLACES if by_role[role]]
         fields = shlex.quote(",".join(f"{role}={paths[by_role[role][0]]}" for role in named))
         raise InputError(
-            f"{path}: rows with {_listed(named)}: are these where Kafka had them?",
+            f"{path}: rows with {_together(named)}: are these where Kafka had them?",
             hint=f"say so: --fields {fields}, or --fields topic=,partition=,offset= if they are the"
             " rows' own, whose order in the file then counts",
         )
 
 
-def _listed(roles: Sequence[str]) -> str:
-    return ", ".join(f"an {role}" if role == "offset" else f"a {role}" for role in roles)
+def _together(roles: Sequence[str]) -> str:
+    *others, last = (f"an {role}" if role == "offset" else f"a {role}" for role in roles)
+    return f"{', '.join(others)} and {last}"
 
 
 def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tuple[str, ...]:
