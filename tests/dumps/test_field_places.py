@@ -160,6 +160,43 @@ def test_a_value_of_another_tool_s_name_behind_the_first_records_is_no_tombstone
     assert len(places(write(tmp_path / "dump.jsonl", rows + beside))) == 3005
 
 
+@pytest.mark.parametrize(
+    ("name", "member", "message"),
+    [
+        ("valueDeserializationError", "no schema", "the value is null only because it was not decoded"),
+        ("value_error", {"code": 3}, "the value is null only because it was not decoded"),
+        ("key_error", "no schema", "the key is null only because it was not decoded"),
+        ("ValueEncoding", "base64", "a ValueEncoding, which the first records lack"),
+        ("keyEncoding", "base64", "a keyEncoding, which the first records lack"),
+        ("isTombstone", True, "records may delete their keys although they have a value"),
+        ("is_deleted", "true", "records may delete their keys although they have a value"),
+        ("op", "DELETE", "records may delete their keys although they have a value"),
+    ],
+)
+def test_the_first_record_that_says_more_of_itself_ends_the_run(
+    name: str, member: Any, message: str, tmp_path: Path
+) -> None:
+    """As writers leave out what is false or null. Where it says nothing, the record is one like others."""
+    rows = [envelope(n, partition=0, value="v") for n in range(3000)]
+    late = envelope(3000, partition=0, value="w")
+    late |= {} if "error" not in name.lower() else {"key" if "key" in name else "value": None}
+    for said in (None, False):
+        assert len(places(write(tmp_path / "dump.jsonl", [*rows, late | {name: said}]))) == 3001
+    with pytest.raises(InputError, match=f":3001: .*{message}") as refused:
+        places(write(tmp_path / "dump.jsonl", [*rows, late | {name: member}]))
+    if "Encoding" in name:
+        assert f".{name} //= null" in str(refused.value.hint)
+        encoded = late | {name: member, "key": "a2V5", "value": "dg=="}
+        repaired = [{name: None} | row for row in rows]
+        with open_one(write(tmp_path / "dump.jsonl", [*repaired, encoded])) as dump:
+            keys = index_all(dump)[0]["key"].to_pylist()
+        assert keys[-1] == (b"key" if name == "keyEncoding" else b"a2V5")
+    if "delete" in message:
+        assert len(places(tmp_path / "dump.jsonl", fields={"value": "value"})) == 3001
+        tombstone = late | {name: member, "value": None}
+        assert len(places(write(tmp_path / "dump.jsonl", [*rows, tombstone]))) == 3001
+
+
 def test_a_topic_that_the_first_records_lack_gets_no_hint_to_make_it_zero(tmp_path: Path) -> None:
     rows = [envelope(n, partition=0, value="v") for n in range(3000)]
     for row in rows:

@@ -27,7 +27,6 @@ from kcompact.dumps.detect.doubtful_samples import (
 )
 from kcompact.dumps.detect.event_proposals import check_events, refuse_marked_deletes
 from kcompact.dumps.detect.field_places import (
-    late_names,
     markers_by_name,
     places_by_name,
     refuse_absent_values,
@@ -47,6 +46,7 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_windows
+from kcompact.dumps.json.late_members import late_names
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.csv_reader import NULL_TEXTS
@@ -80,7 +80,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     of_arrays, notes = array_encodings(path, layout, dialect, sample, options)
     notes += _note_on_python(encodings)
     encodings |= of_arrays | ({"notes": dialect.notes + notes} if notes else {})
-    late = late_names(layout, dialect, field_names)
+    late = late_names(layout, dialect, field_names, is_told_value="value" in options.fields)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
 
 

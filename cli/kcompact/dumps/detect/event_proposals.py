@@ -10,7 +10,7 @@ import orjson
 
 from kcompact.dumps.detect.sampled_values import Row, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
-from kcompact.dumps.dialects.part_names import marks_beside, refuse_marks
+from kcompact.dumps.dialects.part_names import DELETES, marks_beside, refuse_marks
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
 from kcompact.dumps.records.encodings import ENCODINGS
@@ -64,17 +64,14 @@ def refuse_marked_deletes(
         is_flag = marks <= _FLAGS
         if not marks or not (is_flag or marks <= (_DIFFS if name.endswith("diff") else _CHANGES)):
             continue
-        deletes = [row for mark, row in marked if mark in _DELETES]
+        deletes = [row for mark, row in marked if mark in DELETES]
         if not (deletes or is_flag) or any(value is not None for value in values_at(deletes, dialect.value)):
             refuse_marks(path, [name], dialect.value, options)
 
 
 _FLAGS = {"true", "false"}
-_DELETES = {"true", "-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
-    *("updatedelete", "update_delete", "update_before", "update_preimage")
-}
 _CHANGES = (
-    _DELETES
+    DELETES
     | {"+i", "+u", "i", "u", "c", "r", "insert", "update", "upsert", "create", "read"}
     | {*("modify", "updateinsert", "update_insert", "update_after", "update_postimage")}
 )

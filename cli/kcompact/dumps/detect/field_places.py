@@ -2,21 +2,18 @@
 
 import re
 from collections.abc import Collection, Iterable
-from functools import lru_cache
-from itertools import chain
 
 from kcompact.dumps.detect.sampled_values import Row, values_at
-from kcompact.dumps.dialects.dialect import JSON, Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import (
     ALIASES,
-    NAMES,
     fields_by_role,
     in_rows,
     plain_name,
     refuse_choices,
 )
-from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
-from kcompact.dumps.options import PLACES, ReadOptions
+from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 
 Changes = dict[str, str | None]
@@ -98,33 +95,3 @@ def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options
             hint="--tombstone missing if they are; values that were too large for an exporter, or not"
             " decoded, are none: export those again, whole",
         )
-
-
-@lru_cache(NAMES_REMEMBERED)
-def late_names(layout: str, dialect: Dialect, field_names: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs (role, name) of members that end the run where a record has them, as the first records had not.
-
-    Writers leave out members of zero: a dump that begins with partition 0 may begin without the partition.
-    Those of the value count in records without a value: another tool's, most likely. Of rows, whose own
-    members may be called anything, only those that Kafka's name is in.
-    """
-    if layout not in JSON or dialect.listed or dialect.value is None:
-        return ()
-    heads = {name for place in fields_read(dialect) for name in path_of(place)[:1]}
-    return tuple(
-        (role, name)
-        for role in (*PLACES, "value")
-        if getattr(dialect, role) is None or (role == "value" and dialect.value)
-        for name in dict.fromkeys(chain.from_iterable(map(_spellings, NAMES[role])))
-        if "." not in name
-        and name not in field_names
-        and name not in heads
-        and (dialect.value or "kafka" in name.lower())
-    )
-
-
-def _spellings(words: str) -> tuple[str, ...]:
-    first, *others = words.split()
-    snake = "_".join(map(str.lower, (first, *others)))
-    pascal = "".join(word if word.isupper() else word.capitalize() for word in (first, *others))
-    return snake, f"_{snake}", f"{pascal[0].lower()}{pascal[1:]}", pascal

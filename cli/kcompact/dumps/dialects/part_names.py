@@ -131,13 +131,21 @@ def refuse_marks(path: str, names: Iterable[str], value: str | None, options: Re
     """
     names = [*names]
     if names and value and "value" not in options.fields and not options.key_fields and options.cdc is None:
-        raise InputError(
-            f"{path}: records may delete their keys although they have a value, as the field"
-            f" {name_list(names)} tells in changelogs",
-            hint="export each delete with null for its value (Flink: upsert-kafka; Materialize: ENVELOPE"
-            " UPSERT; RisingWave: FORMAT UPSERT), or set it to null in the dump; if these are records as"
-            f" others are: --fields {shlex.quote(f'value={value}')}",
-        )
+        message, hint = marked_deletes(names, value)
+        raise InputError(f"{path}: {message}", hint=hint)
+
+
+def marked_deletes(names: list[str], value: str) -> tuple[str, str]:
+    """The doubt that fields beside the field ``value`` leave, and the way out."""
+    message = (
+        f"records may delete their keys although they have a value, as the field {name_list(names)} tells in"
+        " changelogs"
+    )
+    return message, (
+        "export each delete with null for its value (Flink: upsert-kafka; Materialize: ENVELOPE UPSERT;"
+        " RisingWave: FORMAT UPSERT), or set it to null in the dump; if these are records as others are:"
+        f" --fields {shlex.quote(f'value={value}')}"
+    )
 
 
 def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flags: bool = False) -> list[str]:
@@ -151,6 +159,10 @@ def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flag
 
 _MARK = r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadataaction"
 _FLAG = r"(?:is|kafka\.?)?(?:tombstone|deleted?)(?:message)?"
+DELETES = {"true", "-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
+    *("updatedelete", "update_delete", "update_before", "update_preimage")
+}
+"""Marks of what deletes its key, in small letters."""
 
 
 def _beside_parts(places: Mapping[str, str | None], names: Iterable[str]) -> list[str]:

@@ -20,10 +20,11 @@ from kcompact.dumps.json.json_text import (
     repeated_member,
     repeated_names,
 )
+from kcompact.dumps.json.late_members import not_exported, refuse_late
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules, late_member
+from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 
@@ -63,7 +64,8 @@ class JsonReader:
         rules, paths = self._rules, self._paths
         rules.see("record")
         if not self._late_names.isdisjoint(parsed.value or ()):
-            self._refuse_late(parsed)
+            parts = {role: self._get(parsed, self._paths[role]) for role in ("key", "value")}
+            refuse_late(self._dialect, parsed.value, parts)
         if rules.is_conversion and parsed.value is not None:
             rules.see_beside(members_beside(parsed.value, self._places))
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
@@ -103,13 +105,6 @@ class JsonReader:
             " key, name that field with --key-field; a null after a delete may be its tombstone, which --cdc"
             " debezium reads as such",
         )
-
-    def _refuse_late(self, parsed: ParsedJson) -> None:
-        """Refuse a member that may be a part of the record, and that no first record had."""
-        for role, name in self._dialect.late_names:
-            is_read = role == "value" and self._get(parsed, self._paths[role]) is not MISSING
-            if parsed.value.get(name) is not None and not is_read:
-                raise late_member(role, name)
 
     def _refuse_repeated(self, parsed: ParsedJson) -> None:
         """Refuse members that occur twice, where they are asked for; of others it does not matter."""
@@ -260,10 +255,7 @@ class JsonReader:
             return
         error = self._get(parsed, _path(field))
         if error is not MISSING and error is not None and error is not False:
-            raise UnreadableError(
-                f"{field}: {shown(error)}: the {role} is null only because it was not decoded or exported",
-                f"export again whole, and without decoding (kcat: leave out -s {role}=...)",
-            )
+            raise not_exported(field, error, role)
 
 
 def _path(dotted: str | None) -> Path | None:

@@ -268,22 +268,6 @@ def _whole_number(raw: Any, role: str, largest: int, place: str | None) -> int:
     return number
 
 
-def late_member(role: str, name: str) -> UnreadableError:
-    """The error for a member that may be a part of the record, and that no first record had."""
-    if role == "value":
-        return UnreadableError(
-            f"no value as in the first records, and a {name}, which those lack",
-            "another tool's record, most likely: keep the dumps of two tools in files of their own",
-        )
-    zero = (
-        f"; if it is left out where it is 0: jq -c '.{name} //= 0' FILE > NEW" if role == "partition" else ""
-    )
-    return UnreadableError(
-        f"a {name}, which the first records lack, so nobody knows their {role}",
-        f"export again with the {role} in every record{zero}",
-    )
-
-
 def _is_ten_digits(raw: Any) -> bool:
     """Whether a timestamp has as many digits as one in seconds has."""
     return isinstance(raw, int | str) and len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit()

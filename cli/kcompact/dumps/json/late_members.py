@@ -1,0 +1,118 @@
+"""Members of JSON records that no first record had, and that change how a record is read.
+
+Writers leave out what is zero, false or nothing: a dump that begins with partition 0 may begin without the
+partition, and nothing but the first record that deletes its key, or whose key is no text, may say so.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from kcompact.dumps.dialects.dialect import JSON, Dialect
+from kcompact.dumps.dialects.part_names import DELETES, NAMES, marked_deletes
+from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
+from kcompact.dumps.options import PLACES
+from kcompact.dumps.records.layout import UnreadableError
+from kcompact.dumps.records.reading import MISSING
+from kcompact.dumps.records.shown import shown
+
+_REASONS = ("error", "exception", "deserialization error", "decode error", "decoding error", "too large")
+_MARK = "mark"
+_NAMES = {
+    **{role: NAMES[role] for role in (*PLACES, "value")},
+    **{f"{role}_error": tuple(f"{role} {reason}" for reason in _REASONS) for role in ("key", "value")},
+    **{f"{role}_marker": (f"{role} encoding",) for role in ("key", "value")},
+    _MARK: (
+        "tombstone",
+        "is tombstone",
+        "deleted",
+        "is deleted",
+        "op",
+        "operation",
+        "row kind",
+        "change type",
+    ),
+}
+"""In words, the names of members by what they are: a role of ``Dialect``, or a mark of changes."""
+
+
+@lru_cache(NAMES_REMEMBERED)
+def late_names(
+    layout: str, dialect: Dialect, field_names: frozenset[str], *, is_told_value: bool
+) -> tuple[tuple[str, str], ...]:
+    """Pairs (role, name) of members to look at where a record has them, as the first records had not.
+
+    Of rows, whose own members may be called anything, only those that Kafka's name is in. Marks of changes
+    count where the user does not say which field is the value.
+    """
+    if layout not in JSON or dialect.listed or dialect.value is None:
+        return ()
+    heads = {name for place in fields_read(dialect) for name in path_of(place)[:1]}
+    return tuple(
+        (role, name)
+        for role, words in _NAMES.items()
+        if (not (is_told_value or dialect.reads_values) if role == _MARK else _is_open(dialect, role))
+        for name in dict.fromkeys(chain.from_iterable(map(_spellings, words)))
+        if "." not in name
+        and name not in field_names
+        and name not in heads
+        and (dialect.value or "kafka" in name.lower())
+    )
+
+
+def _is_open(dialect: Dialect, role: str) -> bool:
+    """Whether a member may have a role: the dialect names none, or one that a record may be without."""
+    may_be_absent = role == "value" or role.endswith("_marker")
+    return getattr(dialect, role) is None or (may_be_absent and bool(dialect.value))
+
+
+def _spellings(words: str) -> tuple[str, ...]:
+    first, *others = words.split()
+    snake = "_".join(map(str.lower, (first, *others)))
+    pascal = "".join(word if word.isupper() else word.capitalize() for word in (first, *others))
+    return snake, f"_{snake}", f"{pascal[0].lower()}{pascal[1:]}", pascal
+
+
+def refuse_late(dialect: Dialect, record: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+    """Raise UnreadableError for a member of ``late_names`` that says something of the record.
+
+    ``parts``: the members that are its key and its value; MISSING where it has none.
+    """
+    for role, name in dialect.late_names:
+        member = record.get(name)
+        if member is None or member is False:
+            continue
+        part, _, companion = role.partition("_")
+        content = parts.get(part)
+        if role == "value" and content is MISSING:
+            raise UnreadableError(
+                f"no value as in the first records, and a {name}, which those lack",
+                "another tool's record, most likely: keep the dumps of two tools in files of their own",
+            )
+        if companion == "error" and content in (None, MISSING):
+            raise not_exported(name, member, part)
+        if role == _MARK and parts["value"] not in (None, MISSING) and str(member).lower() in DELETES:
+            raise UnreadableError(*marked_deletes([name], dialect.value or ""))
+        if role in PLACES or (companion == "marker" and isinstance(content, str)):
+            raise _late(name, role if role in PLACES else f"{part}'s encoding", zero=_ZEROS.get(role))
+
+
+_ZEROS = {"partition": "0", "key_marker": "null", "value_marker": "null"}
+"""By role, a member that says the same as none."""
+
+
+def _late(name: str, meaning: str, *, zero: str | None) -> UnreadableError:
+    way_out = f"; if it is left out where it is {zero}: jq -c '.{name} //= {zero}' FILE > NEW" if zero else ""
+    return UnreadableError(
+        f"a {name}, which the first records lack, so nobody knows their {meaning}",
+        f"export again with the {meaning} in every record{way_out}",
+    )
+
+
+def not_exported(field: str, reason: Any, role: str) -> UnreadableError:
+    """The error for a key or value that is null, or not there, beside a reason why."""
+    return UnreadableError(
+        f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported",
+        f"export again whole, and without decoding (kcat: leave out -s {role}=...)",
+    )
