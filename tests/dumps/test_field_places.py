@@ -197,6 +197,27 @@ def test_the_first_record_that_says_more_of_itself_ends_the_run(
         assert len(places(write(tmp_path / "dump.jsonl", [*rows, tombstone]))) == 3001
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_flag_that_no_first_record_sets_is_heeded_behind_them(kind: str, tmp_path: Path) -> None:
+    """Beside a value, it may delete the key. Beside a null, both say so."""
+    flags = ("false", "true") if kind == "csv" else (False, True)
+    rows = [envelope(n, partition=0, value="v", is_tombstone=flags[0]) for n in range(3000)]
+    path = tmp_path / f"dump.{kind}"
+    for value, is_told in (("w", False), ("w", True), ("", False), (None, False)):
+        late = envelope(3000, partition=0, value=value, is_tombstone=flags[1])
+        if kind == "jsonl":
+            write(path, [*rows, late])
+        else:  # empty is "", null is nothing
+            lines = [",".join(row) for row in (late, *(map(str, row.values()) for row in rows))]
+            cells = late | {"value": {"": '""', None: ""}.get(value, value)}
+            path.write_text("\n".join([*lines, ",".join(map(str, cells.values()))]))
+        if value is None or is_told:
+            assert len(places(path, fields={"value": "value"} if is_told else {})) == 3001
+            continue
+        with pytest.raises(InputError, match=r":300[12]: records may delete their keys although they have"):
+            places(path)
+
+
 def test_a_topic_that_the_first_records_lack_gets_no_hint_to_make_it_zero(tmp_path: Path) -> None:
     rows = [envelope(n, partition=0, value="v") for n in range(3000)]
     for row in rows:

@@ -184,7 +184,8 @@ def _with_places(
         deep_names = {name for row in sample for name in names_far_within(row)} if is_open else set()
         refuse_likely_places(path, parts, field_names | deep_names, options)
         refuse_windows(path, parts, field_names, options)
-        refuse_marked_deletes(path, dialect, sample, field_names, options)
+        flag = refuse_marked_deletes(path, dialect, sample, field_names, options)
+        dialect = _changed(dialect, (("delete_flag", flag),))
     return dialect
 
 

@@ -52,11 +52,13 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
 
 def refuse_marked_deletes(
     path: str, dialect: Dialect, sample: list[Row], field_names: Iterable[str], options: ReadOptions
-) -> None:
+) -> str | None:
     """Raise InputError where a field beside the values tells which records are deletes.
 
-    Not where the sampled deletes have no value, which makes them tombstones.
+    Not where the sampled deletes have no value, which makes them tombstones. Returns a field that may tell so
+    of later records, as it is false in all that are sampled.
     """
+    open_flag = None
     places = {role: getattr(dialect, role) for role in ROLES}
     for name in marks_beside(places, field_names, flags=True):
         marked = [(str(mark).lower(), row) for row in sample for mark in values_at([row], name)]
@@ -67,6 +69,9 @@ def refuse_marked_deletes(
         deletes = [row for mark, row in marked if mark in DELETES]
         if not (deletes or is_flag) or any(value is not None for value in values_at(deletes, dialect.value)):
             refuse_marks(path, [name], dialect.value, options)
+        elif not deletes:
+            open_flag = name
+    return None if "value" in options.fields or dialect.reads_values else open_flag
 
 
 _FLAGS = {"true", "false"}

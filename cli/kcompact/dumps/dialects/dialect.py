@@ -71,6 +71,7 @@ class Dialect:
     value_marker: str | None = None
     key_base64: str | None = None  # a field that stands in for the key, as base64, where it is no UTF-8
     value_base64: str | None = None
+    delete_flag: str | None = None  # a field that is false in all first records, and may tell of deletes
     late_names: tuple[tuple[str, str], ...] = ()  # (role, member): JSON in which no first record had it
     key_size: str | None = None  # a field that tells null (-1) from empty (0)
     value_size: str | None = None

@@ -28,7 +28,10 @@ from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, F
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 
-_COMPANIONS = ("key_error", "value_error", "key_marker", "value_marker", "key_base64", "value_base64")
+_COMPANIONS = (
+    *("key_error", "value_error", "key_marker", "value_marker"),
+    *("key_base64", "value_base64", "delete_flag"),
+)
 _ENVELOPE = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
@@ -42,6 +45,7 @@ class JsonReader:
         dialect: Dialect = file.dialect
         self._dialect = dialect
         self._values = values
+        self._delete_flag = _path(dialect.delete_flag)
         self._late_names = frozenset(name for _, name in dialect.late_names)
         self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
         self._arrays = {role for role in self._base64 if getattr(dialect, f"{role}_encoding") == "numbers"}
@@ -68,6 +72,9 @@ class JsonReader:
             refuse_late(self._dialect, parsed.value, parts)
         if rules.is_conversion and parsed.value is not None:
             rules.see_beside(members_beside(parsed.value, self._places))
+        value = self._value(parsed)
+        if self._delete_flag is not None:
+            rules.refuse_delete(self._get(parsed, self._delete_flag), value)
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
         timestamp = self._get(parsed, paths["timestamp"])
         return Record(
@@ -76,7 +83,7 @@ class JsonReader:
             offset,
             rules.to_timestamp_ms(timestamp),
             self._key(parsed, offset),
-            self._value(parsed),
+            value,
             self._headers(parsed) if self._values else (),
             rules.to_timestamp_type(self._get(parsed, paths["timestamp_type"]), timestamp),
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.part_names import DELETES, marked_deletes
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
@@ -221,6 +222,11 @@ class FieldRules:
                 return self.null_or_empty(role, "empty")
             return None if getattr(self.dialect, f"empty_{role}") == "null" else b""
         return None if self.is_literal(data, role) else data
+
+    def refuse_delete(self, flag: Any, value: bytes | None) -> None:
+        """Raise UnreadableError where the dialect's ``delete_flag`` is set beside a value that is no null."""
+        if value is not None and str(flag).lower() in DELETES:
+            raise UnreadableError(*marked_deletes([str(self.dialect.delete_flag)], str(self.dialect.value)))
 
     @staticmethod
     def encoding_of(mark: Any, role: str) -> str | None:

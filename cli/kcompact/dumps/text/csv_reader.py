@@ -115,7 +115,8 @@ class CsvReader:
         header = self._shape.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
         self._header = header if self._shape.has_header else None
         self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, labelled)]
-        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in ROLES}
+        roles = (*ROLES, "delete_flag")
+        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in roles}
         self._markers = {
             "key": columns.get(self._dialect.key_marker or ""),
             "value": columns.get(self._dialect.value_marker or ""),
@@ -143,6 +144,8 @@ class CsvReader:
             self._see_beside(cells)
         if rules.is_conversion and self._delimiter == b"\t" and b"\\" in data:
             self._see_escapes(cells)
+        value = self._bytes(cells, "value")
+        rules.refuse_delete(self._text(cells, "delete_flag"), value)
         timestamp = self._text(cells, "timestamp")
         offset = rules.to_offset(self._text(cells, "offset"), ordinal)
         return Record(
@@ -151,7 +154,7 @@ class CsvReader:
             offset,
             rules.to_timestamp_ms(timestamp),
             self._key(cells, offset),
-            self._bytes(cells, "value"),
+            value,
             rules.to_headers(self._text(cells, "headers"), _ERRORS) if self._values else (),
             rules.to_timestamp_type(self._text(cells, "timestamp_type"), timestamp),
         )

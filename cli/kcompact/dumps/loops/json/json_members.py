@@ -20,7 +20,7 @@ from kcompact.dumps.loops.words import WORD, word_at
 KIND, START, END, SIGNS = range(4)
 MOST_GUESSED = 32  # members of a record
 _LONGEST = 2 * WORD  # of a name that is guessed, in bytes
-_QUOTE, _COLON, _COMMA, _OPEN, _CLOSE, _SMALL_N = b'":,{}n'
+_QUOTE, _COLON, _COMMA, _OPEN, _CLOSE, _SMALL_N, _SMALL_F = b'":,{}nf'
 _OUTSIDE = -2  # of the record
 _NOBODY = -2  # a parent that no member has
 _BYTE = 8
@@ -142,13 +142,15 @@ def _member_end(
         if close < 0:
             return REFUSED, NONE
         name = _name_number(data, at + 1, close, parent, known)
-        if name >= len(spans):  # the reference says whether it may be there
-            return REFUSED, NONE
         _guess_again(data, at + 1, close, place, name, parent, guesses)
     at = past_blanks(data, close + 1)
-    if data[at] != _COLON or (name >= 0 and spans[name, KIND] != c.MISSING):
+    if data[at] != _COLON or (0 <= name < len(spans) and spans[name, KIND] != c.MISSING):
         return REFUSED, NONE  # if it is there twice, the reference says which one counts
     at = past_blanks(data, at + 1)
+    if name >= len(spans):
+        if data[at] != _SMALL_N and data[at] != _SMALL_F:  # the reference says whether it may be there
+            return REFUSED, NONE
+        name = NONE
     if name >= PREFIXES and data[at] == _OPEN:
         spans[name, KIND] = c.OTHER
         return at, name

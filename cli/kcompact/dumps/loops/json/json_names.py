@@ -8,14 +8,14 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import path_of
 
 # Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths, and
-# last the names that refuse a record wherever they are (``Dialect.late_names``).
+# last the names that refuse a record where they say something (``Dialect.late_names``).
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, TIMESTAMP_TYPE = range(8)
-MARKERS, ERRORS, PREFIXES = 8, 10, 14
+MARKERS, ERRORS, PREFIXES = 8, 11, 15
 # Columns of the table.
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
 _PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers", "timestamp_type")
-_MARKERS = ("key_marker", "value_marker")
+_MARKERS = ("key_marker", "value_marker", "delete_flag")  # null and false say nothing
 _ERRORS = ("key_error", "value_error", "key_base64", "value_base64")  # null says nothing
 _LONGEST_NAME = 64
 _WORD = 8
