@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 AT_LENGTH = "KCOMPACT_CLUSTER_TESTS" in os.environ
 """Whether there is time for minutes of clusters: a job of its own sets this variable."""
 
 # No test run leaves a process behind that makes Java's cache. "tests": no real CI, which sets it itself.
 os.environ.setdefault("CI", "tests")
+# How long an example takes says how busy the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def test_keys_and_payloads_may_hold_what_looks_like_labels_or_lines(tmp_path: Pa
 texts = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\r\ufffd"), max_size=8)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=5))
 def test_any_text_comes_out(tmp_path: Path, records: list[tuple[str | None, str | None]]) -> None:
     path = write(tmp_path / "log.txt", records)

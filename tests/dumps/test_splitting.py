@@ -128,7 +128,7 @@ def test_a_part_of_the_records_is_a_dump_again(name: str, tmp_path: Path) -> Non
         assert values == [TRICKY[::-1][n].encode() for n in kept]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=st.lists(st.text(max_size=6), min_size=1, max_size=6),
     style=st.sampled_from(["lines", "pretty", "array", "csv"]),

@@ -72,7 +72,7 @@ def read(dump: Dump) -> list[Record]:
 
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("target", LOSSLESS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(survivors=records)
 @example(survivors=[Record("orders", 0, 0, 0, None, b"\0\0\0\x80", (("", b"//////0"),))])  # all likely base64
 @example(survivors=[Record("orders", 0, 0, 0, None, b"\0\0\0\0\0\0\x80", (("", b"//0"),), "create")])

@@ -232,7 +232,7 @@ RECORDS = st.lists(
 
 
 @pytest.mark.usefixtures("many_tasks")
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=RECORDS, seed=st.integers(0, 99))
 def test_many_tasks_count_what_plain_python_counts(inspect: Inspect, rows: list[Any], seed: int) -> None:
     ends: dict[int, int] = defaultdict(int)

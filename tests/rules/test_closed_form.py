@@ -106,7 +106,7 @@ SETUPS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(records=logs(), setup=SETUPS)
 def test_closed_form_is_the_literal_procedure(records: list[Record], setup: Setup) -> None:
     first_dirty = min(setup.dirty, records[-1].offset)

@@ -32,7 +32,6 @@ READABLE = {name: dict(told.options) for name, told in TOLD.items() if "utf16" n
 IN_JSON, IN_CELLS = spelt_in_json(), spelt_in_cells()
 TORTURED = settings(
     max_examples=EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 _HERE = "@@here@@"

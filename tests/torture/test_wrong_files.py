@@ -28,9 +28,7 @@ from kcompact.inspect.expectations import read_end_offsets
 
 EXAMPLES = int(os.environ.get("KCOMPACT_TORTURE_COUNT", "60"))
 IN_CELLS, IN_JSON = spelt_in_cells(), spelt_in_json()
-TORTURED = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+TORTURED = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 _FOLDER = "/kafka/orders-0"
 _BATCH = (
     "baseOffset: 0 lastOffset: 1 count: 2 baseSequence: -1 lastSequence: -1 producerId: 7 producerEpoch: 0"

@@ -197,7 +197,7 @@ _KEYS = ["long", ["null", "int"], "string", ["bytes", "null"], ["null", {"type":
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     extra=st.lists(_types, min_size=3, max_size=3),
     key=st.sampled_from(_KEYS),

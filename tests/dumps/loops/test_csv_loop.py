@@ -113,7 +113,7 @@ def test_any_rows_read_alike(tmp_path: Path, dump: list[bytes], window_bytes: in
     assert_same_together([replace(file, file_id=number) for number, file in enumerate(files)])
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from([b"", b"a=b", b"a:1", b"a:17", b"7", b"null", b"x"]), max_size=30))
 def test_headers_in_cells_read_alike(tmp_path: Path, cells: list[bytes]) -> None:
     dump = b"".join(b"t,0,%d,17,k,v,%s\n" % (at, cell) for at, cell in enumerate(cells))

@@ -243,7 +243,7 @@ TELLING = [None, "", "null", "nulls", " null", DELETE, NO_DELETE, "plain", "\x00
 
 @pytest.mark.slow
 @given(values=st.lists(st.sampled_from(TELLING), min_size=1, max_size=40), ascii_only=st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_values_are_is_told_as_the_reference_tells_it(
     tmp_path: Path, values: list[str | None], *, ascii_only: bool
 ) -> None:
@@ -274,7 +274,7 @@ HEADERS = [
         max_size=40,
     )
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_headers_and_values_are_hashed_as_the_reference_hashes_them(
     tmp_path: Path, contents: list[tuple[str, str | None]]
 ) -> None:

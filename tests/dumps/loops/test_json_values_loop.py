@@ -84,7 +84,7 @@ ENDS = ["]", "]\n", "\n]\n\n", "", ",", "]]", "] x", ",]", "\n", "]\0", ",\n", "
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from(SEPARATORS)), max_size=12),
     st.sampled_from(["[", "[\n  ", "\ufeff[", " \n[", "[]["]),
@@ -104,7 +104,7 @@ def test_any_arrays_read_alike(
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from(RIGHT), st.sampled_from([*SEPARATORS[:4], "]\n[", "]\n[]\n\n["])),
@@ -122,7 +122,7 @@ def test_arrays_with_few_wrong_places_read_alike(
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(

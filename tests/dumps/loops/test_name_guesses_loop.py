@@ -52,7 +52,7 @@ def line_of(offset: int, others: list[str], order: list[int]) -> str:
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(MEMBERS, st.permutations(range(12)), st.booleans()), min_size=1, max_size=12))
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_names_are_told_apart_whatever_stood_before(
     tmp_path: Path, records: list[tuple[list[str], list[int], bool]]
 ) -> None:
