@@ -82,7 +82,11 @@ def check_tables(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
 
 
 def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
-    """Of keys files in JSON: 7 and "7" are two keys, and would be one without the quotes."""
+    """Keys that are different ones, though their bytes are the same.
+
+    Of keys files in JSON: 7 and "7" are two keys, and would be one without the quotes.
+    """
+    _check_types_of_keys(dump, file_notes)
     other = next((file for file in dump.files if file_notes[file.file_id].counts.get("json_keys")), None)
     quoted = next(
         (file for file in dump.files if file_notes[file.file_id].counts.get("json_keys_in_quotes")), None
@@ -94,6 +98,24 @@ def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> Non
             hint="have the connector write keys as Avro (keys.format.class), or export the topic with its"
             " keys (kcat -J)",
         )
+
+
+def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
+    """Of Avro files of one topic: a datum's bytes are another key where an enum or record is another one."""
+    paths: dict[str, dict[str, str]] = defaultdict(dict)
+    for file in dump.files:
+        notes = file_notes[file.file_id]
+        for topic in {log.topic for log in notes.logs.values()} if notes.key_type else ():
+            paths[topic].setdefault(notes.key_type or "", file.path)
+    for topic, by_type in paths.items():
+        if len(by_type) > 1:
+            first, other, *_ = by_type.values()
+            raise InputError(
+                f"{other}: keys of {topic} have another Avro type than in {first}: different keys may have"
+                " the same bytes, and the same key others",
+                hint="write the older files again with the schema of the newest, as readers of Avro can;"
+                " or export the keys as the bytes that Kafka has",
+            )
 
 
 def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:

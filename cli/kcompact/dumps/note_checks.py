@@ -60,6 +60,7 @@ def _sum(parts: Iterable[SplitNotes]) -> SplitNotes:
             total.examples.setdefault(name, []).extend(examples)
         for topic, tables in part.tables.items():
             total.tables.setdefault(topic, []).extend(tables)
+        total.key_type = total.key_type or part.key_type
     return total
 
 

@@ -11,6 +11,7 @@ import fastavro
 
 from kcompact.dumps.avro.avro_bounds import AvroBounds
 from kcompact.dumps.avro.avro_schema import (
+    OUR_RECORD,
     WireSchema,
     branches,
     field_names,
@@ -19,6 +20,7 @@ from kcompact.dumps.avro.avro_schema import (
     is_integer,
     is_map,
     is_plain,
+    key_type,
     types_at,
     wire_schema,
 )
@@ -144,6 +146,8 @@ class AvroReader:
         self._exact = frozenset(self.paths[role] for role in ("key", "value") if role in self.paths)
         self._kinds = {role: self._kind(role) for role in ("key", "value")}
         self._text_schema: Any = None
+        if "key" in self.paths and self.wire.resolve(self.wire.type)["name"] != OUR_RECORD:
+            notes.key_type = key_type(self._schema, lambda wire: self.type_at(wire, self.paths["key"]))
         if self._rules.is_conversion:
             self._rules.see_beside(columns_beside(field_names(self.wire), file.dialect))
 

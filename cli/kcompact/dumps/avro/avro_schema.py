@@ -1,6 +1,7 @@
 """The writer's schema reduced to what the bytes hold; and which of its fields are a record's parts."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -124,6 +125,9 @@ def _types_in(kind: Any) -> Iterator[str]:
             yield from _types_in(inner)
 
 
+OUR_RECORD = "kcompact.KafkaRecord"
+"""The name of the records that we write, whose keys are the bytes that keys of every type became."""
+
 BRANCH = "kcompact_branch"
 """The name of that field, whose value is None."""
 
@@ -189,6 +193,20 @@ def is_integer(wire_type: Any) -> bool:
 def is_plain(schema: WireSchema, wire_type: Any) -> bool:
     """Whether a key or value of the type stands for bytes by itself: bytes, text or a whole number."""
     return is_bytes(schema, wire_type) or is_integer(wire_type)
+
+
+def key_type(schema: Any, type_of: Callable[[WireSchema], Any]) -> str:
+    """The type of keys as text, which tells it from others: different keys of two types may have equal bytes.
+
+    Plain keys are all alike, but for decimals, whose scale is in the schema alone.
+    """
+    wire, text = wire_schema(schema), wire_schema(schema, text=True)
+    kinds = [text.resolve(branch) for branch in branches(type_of(text))]
+    is_marked = any(isinstance(kind, dict) and "logicalType" in kind for kind in kinds)
+    if is_plain(wire, type_of(wire)) and not is_marked:
+        return "plain"
+    defined: set[str] = set()
+    return json.dumps([text.inlined(kind, defined) for kind in kinds])
 
 
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}

@@ -13,7 +13,7 @@ import fastavro
 from kcompact.dumps.avro.avro_container import MAGIC, Header, blocks, map_file, read_header, unpack
 from kcompact.dumps.avro.avro_layout import read_block
 from kcompact.dumps.avro.avro_reader import Datum, RecordReader, without_null
-from kcompact.dumps.avro.avro_schema import WireSchema, is_bytes, is_integer, wire_schema
+from kcompact.dumps.avro.avro_schema import WireSchema, is_bytes, is_integer, key_type, wire_schema
 from kcompact.dumps.dialects.dialect import Dialect, fields
 from kcompact.dumps.files import containers
 from kcompact.dumps.files.stored import folder_of, stored_beside
@@ -243,6 +243,8 @@ def _zipped_records(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iter
         else _avro_rows(part, part.header, as_text=as_text and role == "value")
         for role, part in parts.items()
     ]
+    if (header := parts["keys"].header) is not None:
+        notes.key_type = key_type(header.schema, lambda wire: wire.type)
     for number, rows in enumerate(zip_longest(*readers)):
         if None in rows:
             longest = next(part for part, row in zip(parts.values(), rows, strict=True) if row is not None)

@@ -83,6 +83,7 @@ class SplitNotes:
     fields_seen: dict[str, int] = field(default_factory=dict)  # records that have a key, value, ...
     examples: dict[str, list[str]] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)  # topic -> tables whose rows its events change
+    key_type: str | None = None  # keys of another type may have the same bytes; None: the bytes tell all
 
     def count(self, name: str, more: int = 1) -> None:
         """Count so many more in ``counts``; none leave it as it is."""

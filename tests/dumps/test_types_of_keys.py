@@ -1,0 +1,72 @@
+"""Keys of an Avro schema that changed within a dump: what their bytes mean is in each file's schema alone."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+
+from dump_pipeline import judged
+from kcompact.errors import InputError
+
+
+def enum(*symbols: str) -> dict[str, Any]:
+    return {"type": "enum", "name": "E", "symbols": [*symbols]}
+
+
+def record(*names: str) -> dict[str, Any]:
+    return {"type": "record", "name": "K", "fields": [{"name": name, "type": "int"} for name in names]}
+
+
+def decimal(scale: int) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": scale}
+
+
+def write(folder: Path, name: str, key_type: Any, key: Any, *, topic: str = "t", offset: int = 0) -> bytes:
+    """A file of one record, and the bytes of its key."""
+    fields = {"topic": "string", "partition": "int", "offset": "long", "key": key_type, "value": "string"}
+    schema = {
+        "type": "record",
+        "name": "Row",
+        "fields": [{"name": field, "type": kind} for field, kind in fields.items()],
+    }
+    row = {"topic": topic, "partition": 0, "offset": offset, "key": key, "value": "v"}
+    with (folder / name).open("wb") as out:
+        fastavro.writer(out, schema, [row])
+    with (folder / "key").open("w+b") as out:
+        fastavro.schemaless_writer(out, fastavro.parse_schema(key_type), key)
+        out.seek(0)
+        data = out.read()
+    (folder / "key").unlink()
+    return data
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ((enum("A", "B"), "B"), (enum("B", "A"), "A")),
+        ((record("a", "b"), {"a": 1, "b": 2}), (record("b", "a"), {"a": 2, "b": 1})),
+        ((decimal(2), Decimal("1.50")), (decimal(1), Decimal("15.0"))),
+        ((["null", enum("A", "B")], "B"), (["null", enum("B", "A")], "A")),
+    ],
+)
+def test_keys_of_another_type_are_refused_as_they_may_look_alike(tmp_path: Path, old: Any, new: Any) -> None:
+    keys = [write(tmp_path, "1.avro", *old), write(tmp_path, "2.avro", *new, offset=1)]
+    assert keys[0] == keys[1]  # though they are two keys: one would be gone
+    with pytest.raises(InputError, match=r"keys of t have another Avro type than in .*1\.avro"):
+        judged(tmp_path)
+
+
+def test_keys_of_several_topics_may_have_types_of_their_own(tmp_path: Path) -> None:
+    write(tmp_path, "1.avro", enum("A", "B"), "B")
+    write(tmp_path, "2.avro", enum("B", "A"), "A", topic="other")
+    judged(tmp_path)
+
+
+@pytest.mark.parametrize("types", [("string", "bytes"), ("int", "long"), (["null", "string"], "string")])
+def test_plain_keys_stand_for_themselves_whatever_their_type(tmp_path: Path, types: Any) -> None:
+    for number, kind in enumerate(types):
+        key = 7 if "int" in types else b"k" if kind == "bytes" else "k"
+        write(tmp_path, f"{number}.avro", kind, key, offset=number)
+    judged(tmp_path)
