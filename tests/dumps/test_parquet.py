@@ -283,6 +283,24 @@ def test_columns_of_views_are_copied(view: pa.DataType, tmp_path: Path) -> None:
     assert parquet.read_table(output).equals(before.slice(1))
 
 
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [
+        (pa.large_list(pa.string_view()), ["a", None]),
+        (pa.list_(pa.binary_view(), 2), [b"a", b"\xff"]),
+        (pa.map_(pa.string_view(), pa.list_(pa.string_view()), keys_sorted=True), [("a", ["x"])]),
+        (pa.struct([("inner", pa.large_list(pa.binary_view()))]), {"inner": [b"x"]}),
+    ],
+)
+def test_views_within_every_kind_of_column_are_copied(kind: pa.DataType, cell: Any, tmp_path: Path) -> None:
+    before = pa.table({"offset": [1, 2], "key": ["a", "b"], "value": pa.array([None, cell], kind)})
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(before, path)
+    with open_one(path) as dump:
+        output = copied(dump, index_all(dump)[0].to_pylist()[1:], tmp_path)
+    assert parquet.read_table(output).equals(before.slice(1))
+
+
 def test_rows_without_an_envelope_are_the_values(tmp_path: Path) -> None:
     schema = pa.schema([("id", pa.int64()), ("name", pa.string())])
     path = written(tmp_path / "people.parquet", [{"id": n % 2, "name": "x"} for n in range(4)], schema)

@@ -194,17 +194,27 @@ def _without_wrapping(kind: pa.DataType) -> pa.DataType:
 def without_views(schema: pa.Schema) -> pa.Schema:
     """The schema with plain text and bytes for Arrow's views of them, whose rows it cannot take."""
     for at, column in enumerate(schema):
-        schema = schema.set(at, _without_views(column))
+        schema = schema.set(at, column.with_type(_without_views(column.type)))
     return schema
 
 
-def _without_views(column: pa.Field) -> pa.Field:
-    kind = column.type
+def _without_views(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
-        return column.with_type(pa.struct([_without_views(inner) for inner in kind]))
-    if pa.types.is_list(kind):
-        return column.with_type(pa.list_(_without_views(kind.value_field)))
-    return column.with_type(_PLAIN.get(kind, kind))
+        return pa.struct([inner.with_type(_without_views(inner.type)) for inner in kind])
+    if pa.types.is_map(kind):
+        names, items = (
+            field.with_type(_without_views(field.type)) for field in (kind.key_field, kind.item_field)
+        )
+        return pa.map_(names, items, keys_sorted=kind.keys_sorted)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_item_without_views(kind), kind.list_size)
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_item_without_views(kind))
+    return pa.list_(_item_without_views(kind)) if pa.types.is_list(kind) else _PLAIN.get(kind, kind)
+
+
+def _item_without_views(kind: pa.DataType) -> pa.Field:
+    return kind.value_field.with_type(_without_views(kind.value_type))
 
 
 _PLAIN = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
