@@ -553,3 +553,36 @@ def test_a_flag_that_tells_a_delete_whose_value_is_empty_is_asked_about(name: st
         open_one(path)
     with open_one(path, fields={"value": "value"}):
         pass
+
+
+@pytest.mark.parametrize("kind", ["avro", "parquet"])
+@pytest.mark.parametrize(("name", "yes"), [("is_deleted", True), ("__deleted", "true")])
+def test_flags_in_columns_tell_deletes_by_what_stands_there(
+    kind: str, name: str, yes: Any, tmp_path: Path
+) -> None:
+    """The name alone says nothing: deletes may have null for their value beside it."""
+    no = "false" if yes == "true" else False
+    rows: list[dict[str, Any]] = [{"offset": 0, "key": "a", "value": "v", name: no}]
+    path = tmp_path / f"d.{kind}"
+
+    def write_rows() -> None:
+        if kind == "parquet":
+            parquet.write_table(pa.Table.from_pylist(rows), path)
+            return
+        kinds = {"offset": "long", "key": "string", "value": ["null", "string"]}
+        fields = [*kinds.items(), (name, "string" if yes == "true" else "boolean")]
+        schema = {"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields]}
+        with path.open("wb") as out:
+            fastavro.writer(out, schema, rows)
+
+    for delete, is_asked in ((None, False), ("", True), ("v", True)):
+        rows[1:] = [{"offset": 1, "key": "a", "value": delete, name: yes}]
+        write_rows()
+        if is_asked:
+            with pytest.raises(InputError, match=f"although they have a value, as the field {name} tells"):
+                open_one(path)
+            continue
+        with open_one(path) as dump:
+            assert [row["is_tombstone"] for row in index_all(dump)[0].to_pylist()] == [False, True]
+    with open_one(path, fields={"value": "value"}) as dump:
+        assert dump.files[0].dialect.value == "value"

@@ -29,7 +29,13 @@ from kcompact.dumps.avro.avro_container import (
 from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, Datum, RecordReader
 from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, wire_schema
 from kcompact.dumps.detect.candidate import Recognised
-from kcompact.dumps.detect.event_proposals import check_events, parsed_values
+from kcompact.dumps.detect.event_proposals import (
+    check_events,
+    marks_of,
+    parsed_values,
+    refuse_marked_deletes,
+)
+from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.envelope import AVRO, value_place
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
@@ -45,6 +51,7 @@ from kcompact.errors import InputError
 BLOCK_SHIFT = 32
 CHUNK_BYTES = 8 << 20  # unpacked, in memory at a time
 _SAMPLED = 20  # values, for what they are
+_LOOKED_AT = 200  # records, for fields that tell of deletes
 _BEGINNING = Cursor(0)
 
 
@@ -68,20 +75,30 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
     place = value_place(columns, options)
     notes = check_events(path, replace(AVRO["avro"], value=place), _sample(data_path, header, place), options)
     dialect = avro_dialect(columns, header.schema, wire, options)
+    if marks := marks_of(dialect, columns.names):
+        rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
+        refuse_marked_deletes(path, dialect, rows, marks, options)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
 
 
 def _sample(data_path: str, header: Header, place: str) -> list[Any]:
     """The first values that are JSON or can be written as JSON, parsed."""
-    path = tuple(place.split(".")) if place else ()
+    values = [row[place] for row in _first_rows(data_path, header, [place], _SAMPLED)]
     try:
-        text = wire_schema(header.schema, text=True)
-        reader = RecordReader(text, frozenset((path,)))
+        return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
+    except UnreadableError:
+        return []  # reported when the whole is read
+
+
+def _first_rows(data_path: str, header: Header, places: list[str], most: int = _LOOKED_AT) -> list[Row]:
+    """The values at these places of the first records."""
+    paths = {place: tuple(place.split(".")) if place else () for place in places}
+    try:
+        reader = RecordReader(wire_schema(header.schema, text=True), frozenset(paths.values()))
         with map_file(data_path) as data:
             block = next(blocks(data, header.sync, len(header.raw), len(data)))
-            datums = islice(reader.read(unpack(data, block, header.codec)), min(block.count, _SAMPLED))
-            values = [datum.at(path) for datum in datums]
-        return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
+            datums = islice(reader.read(unpack(data, block, header.codec)), min(block.count, most))
+            return [{place: datum.at(path) for place, path in paths.items()} for datum in datums]
     except (StopIteration, UnreadableError, *DAMAGE):
         return []  # reported when the whole is read
 

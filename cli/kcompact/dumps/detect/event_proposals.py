@@ -59,8 +59,7 @@ def refuse_marked_deletes(
     of later records, as it is false in all that are sampled.
     """
     open_flag = None
-    places = {role: getattr(dialect, role) for role in ROLES}
-    for name in marks_beside(places, field_names, flags=True):
+    for name in marks_of(dialect, field_names):
         marked = [(str(mark).lower(), row) for row in sample for mark in values_at([row], name)]
         marks = {mark for mark, _ in marked}
         is_flag = marks <= _FLAGS
@@ -72,6 +71,11 @@ def refuse_marked_deletes(
         elif not deletes:
             open_flag = name
     return None if "value" in options.fields or dialect.reads_values else open_flag
+
+
+def marks_of(dialect: Dialect, field_names: Iterable[str]) -> list[str]:
+    """The fields that may tell so."""
+    return marks_beside({role: getattr(dialect, role) for role in ROLES}, field_names, flags=True)
 
 
 _FLAGS = {"true", "false"}

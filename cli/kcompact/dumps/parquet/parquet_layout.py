@@ -13,8 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.detect.candidate import Recognised
-from kcompact.dumps.detect.event_proposals import check_events, parsed_values
+from kcompact.dumps.detect.event_proposals import (
+    check_events,
+    marks_of,
+    parsed_values,
+    refuse_marked_deletes,
+)
 from kcompact.dumps.detect.likely_encodings import note_on_python_texts
+from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.envelope import PARQUET, value_place
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import (
@@ -22,6 +28,7 @@ from kcompact.dumps.parquet.parquet_columns import (
     column_at,
     columns_of,
     parquet_dialect,
+    scalars_of,
     without_views,
 )
 from kcompact.dumps.parquet.parquet_file import (
@@ -71,6 +78,9 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
         notes = check_events(path, replace(PARQUET["parquet"], value=place), parsed_values(sample), options)
         notes += () if options.tombstone else note_on_python_texts(sample)
         dialect = parquet_dialect(columns, schema, options)
+        if groups and (marks := marks_of(dialect, columns.names)):
+            rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
+            refuse_marked_deletes(path, dialect, rows, marks, options)
         return Recognised("parquet", dialect, form, notes=notes)
 
 
@@ -79,6 +89,17 @@ def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[
     batch = next(batches_of(source, group, [place] if place else None))
     with naming(group.number):
         return bytes_of(column_at(batch.slice(0, _SAMPLED), place)) if batch.num_columns else []
+
+
+def _first_rows(source: "parquet.ParquetFile", group: RowGroup, places: list[str]) -> list[Row]:
+    """The cells of these columns in the first rows, bytes as text."""
+    try:
+        batch = next(batches_of(source, group, places))
+        with naming(group.number):
+            columns = [scalars_of(column_at(batch, place)) for place in places]
+    except UnreadableError:
+        return []  # reported when the whole is read
+    return [dict(zip(places, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 class Parquet(Layout):
