@@ -68,6 +68,24 @@ def test_a_dump_without_records_is_converted(name: str, suffix: str, tmp_path: P
     assert kcompact("verify", before, after).exit_code == 0
 
 
+@pytest.mark.parametrize("row_groups", [0, 1], ids=["no row group", "an empty row group"])
+def test_a_night_without_records_tells_nothing_of_row_groups(
+    row_groups: int, tmp_path: Path, kcompact: Cli
+) -> None:
+    """Such a file of Parquet comes first, and what it is joined with keeps its row groups."""
+    columns = {"topic": ["t"] * 50, "partition": [0] * 50, "offset": range(50), "value": [b"v"] * 50}
+    night = pa.table({**columns, "key": [b"%d" % number for number in range(50)]})
+    with parquet.ParquetWriter(tmp_path / "1.parquet", night.schema) as writer:
+        for _ in range(row_groups):
+            writer.write_table(night.slice(0, 0))
+    parquet.write_table(night, tmp_path / "2.parquet")
+    out = tmp_path / "out.parquet"
+    run = kcompact("compact", tmp_path / "1.parquet", tmp_path / "2.parquet", "-o", out)
+    assert run.exit_code == 0, run.stderr
+    assert parquet.read_metadata(tmp_path / "1.parquet").num_row_groups == row_groups
+    assert (parquet.read_table(out), parquet.read_metadata(out).num_row_groups) == (night, 1)
+
+
 def records_in(path: Path) -> int:
     """As other readers see it."""
     match path.suffix:

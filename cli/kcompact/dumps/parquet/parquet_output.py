@@ -73,7 +73,7 @@ def form_of(source: "parquet.ParquetFile") -> ParquetForm:
         has_statistics=any(chunk.is_stats_set for chunk in chunks),
         has_int96=any(chunk.physical_type == "INT96" for chunk in chunks),
         has_arrow_schema=_ARROW_SCHEMA in (about.metadata or {}),
-        most_rows=max((group.num_rows for group in groups), default=1),
+        most_rows=max((group.num_rows for group in groups), default=0) or _FEW_ROWS,  # of none: nothing told
     )
 
 
