@@ -80,6 +80,25 @@ def test_private_folders_are_private(tmp_path: Path) -> None:
         assert publication.work_folder.stat().st_mode & 0o777 == 0o700
 
 
+def test_what_replaces_a_private_file_is_as_private(tmp_path: Path) -> None:
+    """Names that are new have the permissions that any new file has."""
+    write_old(tmp_path)
+    kept = {"out": 0o750, "out/a": 0o640, "report": 0o600, "state/one": 0o660, "state/two": 0o444}
+    for name, mode in kept.items():
+        (tmp_path / name).chmod(mode)
+    before = (tmp_path / "report").stat()
+    if os.geteuid() == 0:  # nobody else may give files away
+        os.chown(tmp_path / "report", 65534, 65533)
+        before = (tmp_path / "report").stat()
+    publish_new(tmp_path)
+    assert contents(tmp_path) == NEW
+    assert {name: (tmp_path / name).stat().st_mode & 0o7777 for name in kept} == kept
+    after = (tmp_path / "report").stat()
+    assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
+    (tmp_path / "any").touch()
+    assert (tmp_path / "out/b").stat().st_mode == (tmp_path / "any").stat().st_mode
+
+
 def test_names_of_the_greatest_length_are_published(tmp_path: Path) -> None:
     target = tmp_path / ("n" * 255)
     with open_publication([target]) as publication:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 CHANGES = {"open", "write", "copy_file_range", "fsync", "close", "rename", "link", "unlink", "mkdir", "rmdir"}
+CHANGES |= {"chmod", "chown"}
 
 
 class Faulty:

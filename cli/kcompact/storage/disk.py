@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
@@ -20,7 +20,7 @@ from kcompact.errors import OutputError
 from kcompact.storage.lookup import is_folder, is_there
 
 system: Any = os
-"""Used of it: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir."""
+"""Of it: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir, chmod, chown."""
 
 _BUFFER_BYTES = 1 << 20
 _FLUSHED_AT_ONCE = 8
@@ -144,6 +144,25 @@ def make_folders(path: Path) -> list[Path]:
 def rename(path: Path, target: Path) -> None:
     """Rename, over a file that is there."""
     system.rename(path, target)
+
+
+def keep_permissions(replaced: Path, prepared: Path) -> None:
+    """Give what is prepared, and all in it, permissions and owner of what it replaces, name by name.
+
+    A dump that nobody else might read is not to be readable once it is compacted in its place.
+    """
+    inside = [str(path.relative_to(prepared)) for path in prepared.rglob("*")] if is_folder(prepared) else []
+    for name in (*inside, ""):
+        new = prepared / name
+        try:
+            old, status = (replaced / name).lstat(), new.stat()
+        except FileNotFoundError:
+            continue
+        if (old.st_uid, old.st_gid) != (status.st_uid, status.st_gid):
+            with suppress(OSError):  # nobody but root may give a file away
+                system.chown(new, old.st_uid, old.st_gid)
+        if (mode := stat.S_IMODE(old.st_mode)) != stat.S_IMODE(status.st_mode):
+            system.chmod(new, mode)
 
 
 def link_or_rename(path: Path, target: Path) -> None:

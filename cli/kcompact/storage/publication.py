@@ -62,8 +62,9 @@ class Publication:
         """Flush everything to the disk, then rename, in the order of ``prepare``. Raises OutputError."""
         self._check()
         with disk.explained(self._steps[0][1] if self._steps else self.folder):
-            for prepared, _, _ in self._steps:
+            for prepared, target, _ in self._steps:
                 disk.flush_tree(prepared)
+                disk.keep_permissions(target, prepared)
             steps = [
                 Step(prepared, target, replaced, str(mark_of(prepared)), mark_of(target))
                 for prepared, target, replaced in self._steps
