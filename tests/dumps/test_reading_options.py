@@ -1,6 +1,7 @@
 """What the user says about a dump, and keys that are not plain text."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
+from kcompact.options.dump_options import ReadingOptions, read_options
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -306,6 +308,7 @@ def test_what_kafkactl_makes_of_bytes_is_told(path: Path) -> None:
         assert any("such keys and values stay base64" in note for note in opened.notes)
 
 
+NAMING = ("fields", "key_fields", "columns", "delimiter")
 DOTTED = {"kafka.key": "k", "kafka.value": "v", "pos": {"at.offset": 7}}
 NAMED = {"key": r"kafka\.key", "value": r"kafka\.value"}
 
@@ -340,6 +343,31 @@ def test_columns_whose_names_have_dots(tmp_path: Path, layout: str, name: str) -
         parquet.write_table(pa.table({"kafka.key": [b"k"], "value": [b"v"], "offset": [7]}), path)
     (record,) = records(path, fields={"key": name})
     assert (record.offset, record.key, record.value) == (7, b"k", b"v")
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "csv", "parquet", "text", "value"])
+def test_fields_whose_names_have_commas(tmp_path: Path, layout: str) -> None:
+    r"""The command line separates names by commas, and takes ``\,`` for one of a name."""
+    path, given = tmp_path / f"t-3.{layout}", ReadingOptions(fields=r"key=my\, key,value=a.b\,c")
+    row = {"my, key": "k", "a.b,c": "v", "offset": 7}
+    match layout:
+        case "jsonl":
+            path.write_text(json.dumps({"my, key": "k", "a": {"b,c": "v"}, "offset": 7}) + "\n")
+        case "csv":
+            path.write_text('"my, key","a.b,c",offset\nk,v,7\n')
+        case "parquet":
+            parquet.write_table(pa.table({name: [value] for name, value in row.items()}), path)
+        case "text":
+            path.write_text("k\tv\t7\n")
+            given = replace(given, columns=r"my\, key,a.b\,c,offset", delimiter=r"\t")
+        case "value":
+            value = json.dumps({"x": {"my, key": "k"}})
+            path.write_text(json.dumps({"a": {"b,c": value}, "offset": 7}) + "\n")
+            given = ReadingOptions(fields=r"value=a.b\,c", key_field=r"x.my\, key")
+    options = read_options(given)
+    (record,) = records(path, **{name: getattr(options, name) for name in NAMING})
+    assert (record.offset, record.key) == (7, b"k")
+    assert record.value == (value.encode() if layout == "value" else b"v")
 
 
 def test_a_hint_spells_names_with_dots_as_paths(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, whole_number
+from kcompact.dumps.dialects.paths import listed
 from kcompact.dumps.options import DISPENSABLE, NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
@@ -23,7 +24,7 @@ class ReadingOptions:
         "Who wrote the dump; kcompact inspect --dialects lists them.", "NAME", autocompletion=dialect_names
     )
     fields: str | None = option(
-        r"Where parts of a record stand: key=kafka_key,value=payload.body; \. is a dot of a name.",
+        r"Where parts of a record stand: key=kafka_key,value=payload.body; \. and \, are a name's own.",
         "PART=FIELD,...",
     )
     key_field: str | None = option(
@@ -64,7 +65,9 @@ def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) 
         cdc=_cdc(options.cdc),
         tombstone=options.tombstone,
         missing_key=options.missing_key,
-        columns=tuple(name.strip() for name in options.columns.split(",")) if options.columns else (),
+        columns=tuple(name.replace(r"\,", ",") for name in listed(options.columns))
+        if options.columns
+        else (),
         delimiter=None if options.delimiter is None else options.delimiter.replace("\\t", "\t"),
         canonical_keys=options.canonical_keys,
         topics=frozenset(options.topic),
@@ -75,7 +78,7 @@ def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) 
 
 
 def _key_fields(text: str | None) -> tuple[str, ...]:
-    names = () if text is None else tuple(name.strip() for name in text.split(","))
+    names = () if text is None else tuple(listed(text))
     if not all(names):
         raise InputError(f"--key-field {text}: a name is empty", hint="as in --key-field tenant,id")
     return names
@@ -89,12 +92,13 @@ def _cdc(name: str | None) -> str | None:
 
 def _fields(text: str | None) -> dict[str, str]:
     fields = {}
-    for pair in [] if text is None else text.split(","):
+    for pair in [] if text is None else listed(text):
         part, equals, name = pair.partition("=")
         may_be_none = part.strip() in {*DISPENSABLE, "value"}  # the dump has none; the record as a whole
         if not (part.strip() and equals and (name.strip() or may_be_none)):
             raise InputError(
-                f"--fields {pair}: not PART=FIELD", hint="as in --fields key=id,value=payload.body"
+                f"--fields {pair}: not PART=FIELD",
+                hint=r"as in --fields key=id,value=payload.body; a comma of a name is '\,'",
             )
         if part.strip() in fields:
             raise InputError(

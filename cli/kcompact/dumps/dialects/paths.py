@@ -10,6 +10,7 @@ from kcompact.dumps.dialects.dialect import ROLES, Dialect
 Path = tuple[str, ...]
 NAMES_REMEMBERED = 1 << 12  # a dump may be ten thousand small files with the same names
 _BETWEEN = re.compile(r"(?<!\\)\.")
+_COMMA = re.compile(r"(?<!\\),")
 
 
 @lru_cache(NAMES_REMEMBERED)
@@ -19,13 +20,18 @@ def path_of(dotted: str) -> Path:
 
 
 def escaped(name: str) -> str:
-    """A name as it is written in a path."""
-    return name.replace(".", r"\.")
+    """A name as it is written in a path, and between the commas of an option."""
+    return name.replace(".", r"\.").replace(",", r"\,")
 
 
 def unescaped(name: str) -> str:
     """A name as it is, written so in a path."""
-    return name.replace(r"\.", ".")
+    return name.replace(r"\.", ".").replace(r"\,", ",")
+
+
+def listed(text: str) -> list[str]:
+    """The pieces of an option between its commas."""
+    return [piece.strip() for piece in _COMMA.split(text)]
 
 
 _COMPANIONS = ("error", "marker", "base64", "size")
