@@ -92,7 +92,7 @@ def test_rows_of_the_files_are_zipped(tmp_path: Path, kind: str) -> None:
         assert table["headers_hash"].to_pylist() == [headers_hash(record.headers) for record in EXPECTED]
         assert table["key"].to_pylist() == [b"k1", b"k2", b"k1"]
         check_notes(dump, notes)
-        assert "Confluent" in str(describe(dump)[0])
+        assert "Confluent" in describe(dump)[0]
         Path(file.shape.parts["keys"].path).write_bytes(b"changed")
         with pytest.raises(InputError, match="changed"):
             dump.check_unmoved()

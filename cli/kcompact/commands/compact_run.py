@@ -207,7 +207,7 @@ class CompactCommand(Command):
             inputs=[file.path for file in dump.files],
             outputs=[*outputs.published(), *filter(None, [self.log_options.state_place])],
             policies={topic: _policy_values(policy) for topic, policy in of_topics.items()},
-            recognised=[str(recognition) for recognition in describe(dump)],
+            recognised=describe(dump),
             notes=list(dict.fromkeys([*notes, *serial, *compaction.notes, *policies.notes])),
             warnings=warnings,
             shared_keys=compaction.shared_keys.count,

@@ -1,6 +1,5 @@
 """Recognised files, and how surely, in words for ``kcompact inspect``; and the table of dialects."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
@@ -23,70 +22,30 @@ LAYOUT_WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Recognition:
-    """Files of a dump that are read alike."""
-
-    paths: tuple[str, ...]
-    container: str | None
-    layout: str  # key of LAYOUTS
-    dialect: str  # name in the table
-    tool: str
-    sure: bool  # the dialect's marks occur nowhere else; else it goes by field names
-    fields: tuple[tuple[str, str], ...]  # (role, field), as far as records have them
-    splittable: bool
-
-    def __str__(self) -> str:
-        """One line: layout, container, tool, certainty."""
-        packed = f" in {self.container}" if self.container else ""
-        how = "certain" if self.sure else "by its field names"
-        return f"{LAYOUT_WORDS[self.layout]}{packed}, {self.tool} ({how})"
+def describe(dump: Dump) -> list[str]:
+    """How the files were recognised, each way once: layout, container, tool, certainty."""
+    return list(dict.fromkeys(map(_recognition, dump.files)))
 
 
-def describe(dump: Dump) -> list[Recognition]:
-    """The layout and dialect of each file; files that are read alike are together, in the dump's order."""
-    groups: dict[tuple[object, ...], list[DumpFile]] = defaultdict(list)
-    for file in dump.files:
-        groups[file.container, file.layout, file.dialect, _is_splittable(file)].append(file)
-    return [_recognition(files) for files in groups.values()]
+def _recognition(file: DumpFile) -> str:
+    packed = f" in {file.container}" if file.container else ""
+    how = "certain" if file.dialect.sure else "by its field names"  # where others may write such records, too
+    return f"{LAYOUT_WORDS[file.layout]}{packed}, {file.dialect.tool} ({how})"
 
 
 def serial_notes(dump: Dump) -> list[str]:
     """Which files one task reads from beginning to end, however large they are."""
     return [
-        f"{path}: cannot be read in parallel"
-        for files in describe(dump)
-        if not files.splittable
-        for path in files.paths
+        f"{file.path}: cannot be read in parallel"
+        for file in dump.files
+        if not getattr(file.shape, "splittable", True)
     ]
-
-
-def _recognition(files: list[DumpFile]) -> Recognition:
-    file, dialect = files[0], files[0].dialect
-    fields = fields_of(dialect)
-    if dialect.key_fields:
-        fields.pop("key", None)
-        fields["key"] = f"{','.join(dialect.key_fields)} of the value"
-    return Recognition(
-        paths=tuple(file.path for file in files),
-        container=file.container,
-        layout=file.layout,
-        dialect=dialect.name,
-        tool=dialect.tool,
-        sure=dialect.sure,
-        fields=tuple(fields.items()),
-        splittable=_is_splittable(file),
-    )
 
 
 def fields_of(dialect: Dialect) -> dict[str, str]:
     """By role (key, value, ...), where records of a dialect have it, as far as they do."""
     fields = {role: getattr(dialect, role) for role in ROLES}
     return {role: path or "(whole record)" for role, path in fields.items() if path is not None}
-
-
-def _is_splittable(file: DumpFile) -> bool:
-    return bool(getattr(file.shape, "splittable", True))
 
 
 @dataclass(frozen=True)
