@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dump_pipeline import compacted, judged, open_one
-from kcompact.dumps.text.leading_lines import start_of_records
+from kcompact.dumps.text.lines_around import start_of_records
 from kcompact.errors import InputError
 
 KIP_848 = (

@@ -15,7 +15,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.text.lines import newline_of
-from kcompact.dumps.text.trailing_lines import end_of_records
+from kcompact.dumps.text.lines_around import end_of_records
 from kcompact.errors import InputError
 
 LABELS = "CreateTime:5\tPartition:0\tOffset:{}\tNO_HEADERS\t{}\n"

@@ -19,7 +19,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.text.delimited_text import columns_to_type
-from kcompact.dumps.text.trailing_lines import end_of_records, note_on_end
+from kcompact.dumps.text.lines_around import end_of_records, note_on_end
 from kcompact.errors import InputError
 
 

@@ -27,7 +27,7 @@ from kcompact.dumps.paired.side_files import CONFLUENT, recognise_side_files
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile
-from kcompact.dumps.text.trailing_lines import TAIL_BYTES
+from kcompact.dumps.text.lines_around import TAIL_BYTES
 from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_reading import StoredReader, open_object
 from kcompact.storage.object_stores import is_address

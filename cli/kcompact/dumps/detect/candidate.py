@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.text.trailing_lines import TAIL_BYTES
+from kcompact.dumps.text.lines_around import TAIL_BYTES
 
 HEAD_BYTES = 1 << 20
 LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by default

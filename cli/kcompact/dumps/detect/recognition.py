@@ -34,8 +34,7 @@ from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.between_records import refuse_telling_lines
 from kcompact.dumps.text.delimited_text import begins_with_key
-from kcompact.dumps.text.leading_lines import note_on_start, start_of_records
-from kcompact.dumps.text.trailing_lines import end_of_records, note_on_end
+from kcompact.dumps.text.lines_around import end_of_records, note_on_end, note_on_start, start_of_records
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 

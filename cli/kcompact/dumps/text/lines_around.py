@@ -1,4 +1,4 @@
-"""Lines at the end of a dump that are no records: a tool's words about itself once it is done."""
+"""Lines before and behind the records of a dump, in which a tool talks about itself."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from kcompact.dumps.records.shown import shown
 
 TAIL_BYTES = 64 << 10
-_ITSELF = re.compile(
+_AT_THE_START = re.compile(
+    rb"(?:\r?\n)*(?:"
+    rb"The consumer rebalance protocol \(KIP-848\) is production-ready! Set group\.protocol=consumer to"
+    rb" try it out\.(?: See https?://\S+)?"  # kafka-console-consumer 4.x
+    rb"|Starting Kafka Consumer\. Use Ctrl-C to exit\."  # Confluent's CLI
+    rb"|(?:OpenJDK|Java HotSpot\(TM\)) [^\n]* VM warning: [^\r\n]*"  # what runs Kafka's tools
+    rb"|Picked up _?(?:JAVA_TOOL|JDK_JAVA|JAVA)_OPTIONS: [^\r\n]*"
+    rb")[ \t]*\r?(?:\n(?:\r?\n)*|\Z)"
+)
+_AT_THE_END = re.compile(
     rb"Processed a total of \d+ messages?"  # kafka-console-consumer
     rb"|Stopping Consumer\."  # Confluent's CLI
     rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group ).*"  # kcat
@@ -23,6 +32,14 @@ _STACK = re.compile(
 """Of an exception, or a list; only below a line of the tool, as records may hold such lines, too."""
 
 
+def start_of_records(body: bytes) -> tuple[int, int]:
+    """Where the first line behind those of the tool begins, and how many these are."""
+    start, lines = 0, 0
+    while (match := _AT_THE_START.match(body, start)) is not None:
+        start, lines = match.end(), lines + 1
+    return start, lines
+
+
 def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
     """Where the lines of the tool at the end of a text file begin, and how many they are.
 
@@ -34,7 +51,7 @@ def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
     for line in _lines_backwards(tail):
         position -= len(line)
         text = line.rstrip(b"\r\n")
-        is_tool = _ITSELF.fullmatch(text) is not None
+        is_tool = _AT_THE_END.fullmatch(text) is not None
         if text.strip() and not is_tool and not _STACK.fullmatch(text):
             break
         count += bool(text.strip())
@@ -43,18 +60,27 @@ def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
     return end, lines
 
 
+def note_on_start(lines: int) -> str:
+    """The note on so many lines of the tool at the beginning."""
+    return _passed_over(lines, "beginning")
+
+
 def note_on_end(tail: bytes, lines: int) -> str:
     """The note on so many lines of the tool at the end; one that tells of an error is quoted.
 
     Running into a timeout is how kafka-console-consumer is made to end.
     """
-    lines_text = "a line" if lines == 1 else f"{lines} lines"
-    note = f"{lines_text} at the end passed over, in which the tool talks about itself"
+    note = _passed_over(lines, "end")
     texts = [line.strip() for line in list(_lines_backwards(tail))[: 2 * lines] if line.strip()][:lines]
     error = next((text for text in reversed(texts) if _FAILED.search(text)), None)
     if error is None or any(b"TimeoutException" in text for text in texts):
         return note
     return f"{note}: {shown(error.decode('utf-8', 'replace'))}: what it had not read by then is missing here"
+
+
+def _passed_over(lines: int, place: str) -> str:
+    lines_text = "a line" if lines == 1 else f"{lines} lines"
+    return f"{lines_text} at the {place} passed over, in which the tool talks about itself"
 
 
 def _lines_backwards(text: bytes) -> Iterator[bytes]:
