@@ -45,15 +45,12 @@ class JsonReader:
         dialect: Dialect = file.dialect
         self._dialect = dialect
         self._values = values
-        self._delete_flag = _path(dialect.delete_flag)
         self._late_names = frozenset(name for _, name in dialect.late_names)
-        self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
-        self._arrays = {role for role in self._base64 if getattr(dialect, f"{role}_encoding") == "numbers"}
-        self._markers = {"key": _path(dialect.key_marker), "value": _path(dialect.value_marker)}
-        self._paths = {role: _path(getattr(dialect, role)) for role in ROLES}
-        paths = {role: _path(getattr(dialect, role)) for role in (*ROLES, *_COMPANIONS)}
-        self._read = {role: path for role, path in paths.items() if path is not None}
-        self._places = places_of(path for place in fields_read(dialect) if (path := _path(place)) is not None)
+        encodings = {"key": dialect.key_encoding, "value": dialect.value_encoding}
+        self._arrays = {role for role, encoding in encodings.items() if encoding == "numbers"}
+        places = {role: getattr(dialect, role) for role in (*ROLES, *_COMPANIONS)}
+        self._paths = {role: None if place is None else path_of(place) for role, place in places.items()}
+        self._places = places_of(map(path_of, fields_read(dialect)))
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one record, the ``ordinal``-th of its split. Raises UnreadableError."""
@@ -73,8 +70,7 @@ class JsonReader:
         if rules.is_conversion and parsed.value is not None:
             rules.see_beside(members_beside(parsed.value, self._places))
         value = self._value(parsed)
-        if self._delete_flag is not None:
-            rules.refuse_delete(self._get(parsed, self._delete_flag), value)
+        rules.refuse_delete(self._get(parsed, paths["delete_flag"]), value)
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
         timestamp = self._get(parsed, paths["timestamp"])
         return Record(
@@ -115,7 +111,9 @@ class JsonReader:
 
     def _refuse_repeated(self, parsed: ParsedJson) -> None:
         """Refuse members that occur twice, where they are asked for; of others it does not matter."""
-        for role, path in self._read.items():
+        for role, path in self._paths.items():
+            if path is None:
+                continue
             value = parsed.value
             for name in path:
                 if isinstance(value, Repeating) and name in value.twice:
@@ -180,7 +178,7 @@ class JsonReader:
 
     def _instead(self, parsed: ParsedJson, role: str) -> bytes | None:
         """Bytes that have a field of their own, where they are no UTF-8 (kcl); None if they do not."""
-        raw = self._get(parsed, self._base64[role])
+        raw = self._get(parsed, self._paths[f"{role}_base64"])
         if not isinstance(raw, str):
             return None
         self._rules.see(role)
@@ -203,7 +201,7 @@ class JsonReader:
         text = parsed.encoded(raw)
         if self._rules.is_literal(text, role):
             return None
-        marker = self._markers[role]
+        marker = self._paths[f"{role}_marker"]
         encoding = self._rules.encoding_of(self._get(parsed, marker), role) if marker else None
         if encoding is not None:
             return self._rules.decoded(text, role, encoding)
@@ -257,16 +255,9 @@ class JsonReader:
             raise UnreadableError(f"the {role}'s bytes cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 
     def _refuse_error(self, parsed: ParsedJson, role: str) -> None:
-        field = getattr(self._dialect, f"{role}_error")
-        if field is None:
-            return
-        error = self._get(parsed, _path(field))
+        error = self._get(parsed, self._paths[f"{role}_error"])
         if error is not MISSING and error is not None and error is not False:
-            raise not_exported(field, error, role)
-
-
-def _path(dotted: str | None) -> Path | None:
-    return None if dotted is None else path_of(dotted)
+            raise not_exported(getattr(self._dialect, f"{role}_error"), error, role)
 
 
 def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:

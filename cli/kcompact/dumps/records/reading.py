@@ -225,7 +225,7 @@ class FieldRules:
 
     def refuse_delete(self, flag: Any, value: bytes | None) -> None:
         """Raise UnreadableError where the dialect's ``delete_flag`` is set beside a value that is no null."""
-        if value is not None and str(flag).lower() in DELETES:
+        if flag is not MISSING and value is not None and str(flag).lower() in DELETES:
             raise UnreadableError(*marked_deletes([str(self.dialect.delete_flag)], str(self.dialect.value)))
 
     @staticmethod

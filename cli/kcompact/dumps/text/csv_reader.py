@@ -60,6 +60,7 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
 
 
 _ERRORS = "surrogateescape"
+_READ = (*ROLES, "key_marker", "value_marker", "key_size", "value_size", "delete_flag")
 _SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas has numbers with gaps as floats
 _ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
 NULL_TEXTS = {
@@ -115,18 +116,9 @@ class CsvReader:
         header = self._shape.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
         self._header = header if self._shape.has_header else None
         self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, labelled)]
-        roles = (*ROLES, "delete_flag")
-        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in roles}
-        self._markers = {
-            "key": columns.get(self._dialect.key_marker or ""),
-            "value": columns.get(self._dialect.value_marker or ""),
-        }
+        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in _READ}
         read = set(fields_read(self._dialect)) if self._rules.is_conversion else set(columns)
         self._beside = {name: index for name, index in columns.items() if name not in read}
-        self._sizes = {
-            "key": columns.get(self._dialect.key_size or ""),
-            "value": columns.get(self._dialect.value_size or ""),
-        }
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one row. Raises UnreadableError."""
@@ -219,9 +211,7 @@ class CsvReader:
 
     def _text(self, cells: list[bytes | None], role: str) -> str | Missing:
         index = self._index[role]
-        if index is None:
-            return MISSING
-        cell = cells[index]
+        cell = None if index is None else cells[index]
         if cell is None:
             return MISSING
         if self._dialect.labelled and role in {"partition", "offset"}:
@@ -243,7 +233,7 @@ class CsvReader:
         rules.see(role)
         cell = cells[index]
         if not cell:
-            place = self._sizes[role]
+            place = self._index[f"{role}_size"]
             size = None if place is None else cells[place]
             if not size:
                 return rules.null_or_empty(role, "missing" if cell is None else "empty")
@@ -254,7 +244,7 @@ class CsvReader:
             rules.count(f"{_COUNTED[cell]}_{role}")
         if role == "value" and not self._values:
             return cell
-        marker = self._markers[role]
+        marker = self._index[f"{role}_marker"]
         mark = None if marker is None else (cells[marker] or b"").decode("utf-8", _ERRORS)
         encoding = None if mark is None else rules.encoding_of(mark, role)
         return rules.decoded(cell, role, encoding)
