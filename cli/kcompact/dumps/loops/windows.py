@@ -1,9 +1,9 @@
 """Some MB of whole lines at once, in a buffer whose end loops may read over by PADDING_BYTES."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from io import FileIO
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,8 +89,8 @@ def _window_of_all(ranges: Sequence[ByteRange], buffer: bytearray) -> Window:
     stretches, filled = [], 0
     for number, byte_range in enumerate(ranges):
         first = filled
-        with _Source(byte_range) as source:
-            filled = _with_newline(buffer, source.fill(buffer, filled))
+        with _opened(byte_range) as source:
+            filled = _with_newline(buffer, _filled(buffer, filled, source, byte_range.end))
         if filled > first:
             stretches.append(FileStretch(number, byte_range.start - first, first, filled))
     return Window(buffer, filled, tuple(stretches))
@@ -105,11 +105,11 @@ def _as_it_is(buffer: bytearray, filled: int, base: int, is_last: bool) -> tuple
 def _windows_of_range(byte_range: ByteRange, cutting: Cutting) -> Iterator[Window]:
     buffer = bytearray(min(WINDOW_BYTES, byte_range.end - byte_range.start + 1) + PADDING_BYTES)
     filled = 0
-    with _Source(byte_range) as source:
-        while source.position < byte_range.end:
-            filled = source.fill(buffer, filled)
-            base = source.position - filled
-            is_last = source.position == byte_range.end
+    with _opened(byte_range) as source:
+        while source.tell() < byte_range.end:
+            filled = _filled(buffer, filled, source, byte_range.end)
+            base = source.tell() - filled
+            is_last = source.tell() == byte_range.end
             if is_last:
                 filled = _with_newline(buffer, filled)
             lines, end = cutting(buffer, filled, base, is_last)
@@ -142,27 +142,19 @@ def _twice_as_long(buffer: bytearray, position: int) -> bytearray:
     return longer
 
 
-class _Source:
-    """Reads a range from its start on."""
+def _opened(byte_range: ByteRange) -> FileIO:
+    """The file of a range, at its start."""
+    source = FileIO(byte_range.path)
+    source.seek(byte_range.start)
+    return source
 
-    def __init__(self, byte_range: ByteRange) -> None:
-        self.position = byte_range.start
-        self._end = byte_range.end
-        self._descriptor = os.open(byte_range.path, os.O_RDONLY)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
-
-    def fill(self, buffer: bytearray, filled: int) -> int:
-        """Read until the buffer is full, but for a newline and the padding, or the range ends."""
-        length = min(len(buffer) - PADDING_BYTES - 1 - filled, self._end - self.position)
-        while length:
-            count = os.preadv(self._descriptor, [memoryview(buffer)[filled : filled + length]], self.position)
-            if not count:
-                raise EOFError(self.position)
-            filled, length = filled + count, length - count
-            self.position += count
-        return filled
+def _filled(buffer: bytearray, filled: int, source: FileIO, end: int) -> int:
+    """Read until the buffer is full, but for a newline and the padding, or the range ends."""
+    stop = filled + min(len(buffer) - PADDING_BYTES - 1 - filled, end - source.tell())
+    while filled < stop:
+        count = source.readinto(memoryview(buffer)[filled:stop])
+        if not count:
+            raise EOFError(source.tell())
+        filled += count
+    return filled
