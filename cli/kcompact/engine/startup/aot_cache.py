@@ -1,7 +1,7 @@
 """Java's ahead-of-time cache: classes of Spark as loaded and linked once, which halves the time to start.
 
 A cache is made once per user and per set of versions and flags, by a process in the background (see
-``aot_recording``), and kept in the user's cache folder. A cache is code: the folder is used only if it is
+``recording.py``), and kept in the user's cache folder. A cache is code: the folder is used only if it is
 ours and nobody else can write in it. A missing, stale or damaged cache means a slower start, nothing else.
 """
 
