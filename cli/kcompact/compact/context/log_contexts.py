@@ -18,10 +18,9 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.context.open_transactions import with_open_transactions
 from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
-from kcompact.compact.context.told_batches import refuse_holes
+from kcompact.compact.context.told_batches import refuse_holes, with_open_transactions
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
 from kcompact.engine.passes.summaries import LogSummary, merged

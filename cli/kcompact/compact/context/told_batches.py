@@ -1,4 +1,8 @@
-"""The batches that are told of a log must be all of it: of records in none, nobody knows what was aborted."""
+"""The batches that are told of a log: its open transactions, and records that no batch holds.
+
+They must be all of it: of records in none, nobody knows what was aborted. Nothing is cleaned from the first
+data of an open transaction on (R5).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +17,7 @@ from kcompact.counted import counted
 from kcompact.engine.passes.offset_runs import NO_RUNS, runs_from, union_of
 from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
+from kcompact.rules.transactions import transaction_data
 
 
 def offsets_of(batches: PackedBatches) -> np.ndarray:
@@ -51,6 +56,36 @@ def _first_in_none(batches: PackedBatches, runs: np.ndarray) -> int | None:
         if len(outside):
             return int(max(near[outside[0], 0], known_end[outside[0]]))
     return None
+
+
+def with_open_transactions(
+    contexts: Mapping[int, LogContext], names: Mapping[int, LogName]
+) -> tuple[dict[int, LogContext], list[str]]:
+    """``contexts`` with the last stable offset that batches tell, and notes. Raises InputError.
+
+    A given offset counts if it lies at or below that one: the high watermark may have held the broker back.
+    Above it, nobody could tell whether the data in between were committed, so it is refused.
+    """
+    completed, notes = dict(contexts), []
+    for log_id, log in contexts.items():
+        undecided = () if log.batches is None else tuple(transaction_data(log.batches.parts()).undecided)
+        if not undecided:
+            continue
+        first_offset, name = undecided[0].first_offset, names[log_id]
+        if log.last_stable_offset is None:
+            completed[log_id] = replace(log, last_stable_offset=first_offset, undecided=undecided)
+            notes.append(
+                f"{name}: by its batches the transaction at offset {first_offset} is open; a broker cleans"
+                " nothing from there on (if it has ended since: give --batches anew)"
+            )
+        elif log.last_stable_offset > first_offset:
+            raise InputError(
+                f"--last-stable-offset {name}={log.last_stable_offset}: by its batches the transaction at"
+                f" offset {first_offset} is open",
+                hint="give the --batches of a moment at which the transaction had ended,"
+                " or leave --last-stable-offset out",
+            )
+    return completed, notes
 
 
 def with_records_behind(
