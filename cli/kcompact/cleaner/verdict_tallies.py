@@ -41,9 +41,9 @@ class Tally:
     records: int
     log_bytes: int
     stamped_log_bytes: int
-    largest_timestamp_ms: int
-    first_offset: int
-    first_timestamp_ms: int
+    largest_timestamp_ms: int = -1  # likewise the next ones: not known
+    first_offset: int = -1
+    first_timestamp_ms: int = -1
 
     def is_left_after(self, number: int) -> bool:
         """Still in the log after a round (0: before all rounds)."""

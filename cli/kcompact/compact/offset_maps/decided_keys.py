@@ -150,7 +150,7 @@ class _Rounds:
 
     def _case(self, log_id: int, log: LogSections) -> LogCase:
         case = case_of(self.contexts[log_id], self.policies[log_id], log.records(), None)
-        return with_cleanable_bytes(case, log.dirty_log_bytes) if bound_cuts_bytes(case) else case
+        return with_cleanable_bytes(case, log.dirty["log_bytes"]) if bound_cuts_bytes(case) else case
 
     @cached_property
     def spans(self) -> dict[int, list[RoundSpan]]:
@@ -178,7 +178,7 @@ class _Rounds:
         taken, known = scan.sections.first_dirty_offsets, self.sections
         return all(
             taken.get(i, 0) == known.first_dirty_offsets[i]
-            and log.last_dirty_offset < (known.first_uncleanable_offsets or {})[i]
+            and log.dirty["last_offset"] < (known.first_uncleanable_offsets or {})[i]
             for i, log in scan.logs.items()
         )
 
@@ -245,7 +245,4 @@ def _gone(verdict: Verdict, records: int, log_bytes: int) -> Tally:
         records=records,
         log_bytes=log_bytes,
         stamped_log_bytes=log_bytes,
-        largest_timestamp_ms=-1,
-        first_offset=-1,
-        first_timestamp_ms=-1,
     )

@@ -133,7 +133,7 @@ def find_full_maps(
     }
     full_maps = in_turn(sent, shares, _in_order, states, FullMaps.fed)
     for log_id, maps in full_maps.items():
-        maps.check_steps(scan.logs[log_id].dirty_records)
+        maps.check_steps(scan.logs[log_id].dirty["records"])
     return full_maps
 
 

@@ -77,9 +77,6 @@ class LatestRecords:
                 records=len(chosen),
                 log_bytes=log_bytes,
                 stamped_log_bytes=stamped_log_bytes,
-                largest_timestamp_ms=-1,
-                first_offset=-1,
-                first_timestamp_ms=-1,
             )
             yield {"log_id": log_id, **asdict(tally)}
 

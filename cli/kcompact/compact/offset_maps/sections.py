@@ -20,6 +20,7 @@ CLEAN, DIRTY, UNCLEANABLE = range(3)
 UNKNOWN_MS = LONG_MAX  # of a section without a timestamp above 0
 _COUNT = 3
 _FEW_LOGS = (1 << 16) // _COUNT  # sixteen bits are sorted by radix
+_NO_RECORDS = {"records": 0, "log_bytes": 0, "last_offset": -1}
 _KNOWN = ["log_id", "offset", "key", "timestamp_ms", "is_tombstone"]
 
 
@@ -51,10 +52,6 @@ class SectionFigures:
     first_young_offsets: dict[int, int] = field(default_factory=dict)  # from the first dirty offset on
     control_records: int = 0
     known: list[pa.Table] = field(default_factory=list)  # of records at known offsets
-
-    def add_young(self, log_id: int, offset: int) -> None:
-        """A record that is too young."""
-        self.first_young_offsets[log_id] = min(offset, self.first_young_offsets.get(log_id, offset))
 
 
 class SectionReader:
@@ -99,8 +96,10 @@ class SectionReader:
         section[offsets < bounds_of_logs(log_ids, sections.first_dirty_offsets, 0)] = CLEAN
         if sections.young_from_ms is not None:
             young = (rows.column("timestamp_ms").to_numpy() >= sections.young_from_ms) & (section == DIRTY)
+            firsts = self._found.first_young_offsets
             for log_id in np.unique(log_ids[young]).tolist():
-                self._found.add_young(log_id, int(offsets[young & (log_ids == log_id)].min()))
+                first = int(offsets[young & (log_ids == log_id)].min())
+                firsts[log_id] = min(first, firsts.get(log_id, first))
         ends = sections.first_uncleanable_offsets
         ends = self._found.first_young_offsets if ends is None else ends
         section[(offsets >= bounds_of_logs(log_ids, ends, LONG_MAX)) & (section == DIRTY)] = UNCLEANABLE
@@ -174,19 +173,9 @@ class LogSections:
         return cls({DIRTY: dirty}, None)
 
     @property
-    def last_dirty_offset(self) -> int:
-        """Of the records that were merged by key; -1: none was."""
-        return self.by_section[DIRTY]["last_offset"] if DIRTY in self.by_section else -1
-
-    @property
-    def dirty_records(self) -> int:
-        """How many records were merged by key."""
-        return self.by_section[DIRTY]["records"] if DIRTY in self.by_section else 0
-
-    @property
-    def dirty_log_bytes(self) -> int:
-        """Of the records that were merged by key."""
-        return self.by_section[DIRTY]["log_bytes"] if DIRTY in self.by_section else 0
+    def dirty(self) -> Mapping[str, int]:
+        """The figures of the records that were merged by key."""
+        return self.by_section.get(DIRTY, _NO_RECORDS)
 
     def records(self) -> Records:
         """The figures that bounds and ratio are made from, of a log without segments and markers."""
