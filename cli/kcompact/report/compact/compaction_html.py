@@ -54,10 +54,6 @@ def render_html(report: CompactionReport, folder: Path | None = None) -> str:
     )
 
 
-def _name(log: LogOutcome) -> str:
-    return f"{log.topic}-{log.partition}"
-
-
 def _bytes_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
     largest = max((log.record_bytes for log in logs), default=0)
     bars = []
@@ -65,7 +61,7 @@ def _bytes_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
         saved = log.record_bytes - log.kept_bytes
         amounts = [("kept", "bytes kept", log.kept_bytes), ("removed", "bytes saved", saved)]
         note = f"{log.record_bytes:,} → {log.kept_bytes:,}, saved {saved_bytes(log)}"
-        bars.append(bar(_name(log), amounts, largest, note))
+        bars.append(bar(log_cell(log.topic, log.partition), amounts, largest, note))
     return bars
 
 
@@ -86,7 +82,7 @@ def _axis(log: LogOutcome, gaps: GapColumns) -> Axis:
         f"{log.kept:,} kept, {removed:,} removed by this run, {log.gap_offsets_missing_before:,} missing"
         f" before, {log.gaps:,} gaps"
     )
-    return offset_axis(_name(log), (log.first_offset, log.last_offset), gaps, note)
+    return offset_axis(log_cell(log.topic, log.partition), (log.first_offset, log.last_offset), gaps, note)
 
 
 def _tombstone_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
@@ -101,7 +97,7 @@ def _tombstone_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
             ("superseded", "removed with older records: a newer record of their key stands", superseded),
         ]
         note = f"{log.tombstones:,}, of which {log.tombstones_kept:,} stay"
-        bars += [bar(_name(log), amounts, largest, note)] if log.tombstones else []
+        bars += [bar(log_cell(log.topic, log.partition), amounts, largest, note)] if log.tombstones else []
     return bars
 
 

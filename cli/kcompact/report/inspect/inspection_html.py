@@ -10,6 +10,7 @@ from kcompact.report.html_page import render, shown
 from kcompact.report.inspect.inspection_report import place
 from kcompact.report.inspect.inspection_sections import bucket_name, sections
 from kcompact.report.pictures import MOST_PICTURED_LOGS, Axis, Bar, GapColumns, bar, offset_axis
+from kcompact.report.table import log_cell
 
 
 def render_html(inspection: Inspection) -> str:
@@ -34,15 +35,11 @@ def render_html(inspection: Inspection) -> str:
     )
 
 
-def _name(log: LogFacts) -> str:
-    return f"{log.topic}-{log.partition}"
-
-
 def _log_bars(logs: Sequence[LogFacts]) -> list[Bar]:
     largest = max((log.records for log in logs), default=0)
     return [
         bar(
-            _name(log),
+            log_cell(log.topic, log.partition),
             [
                 ("kept", "live keys, each with its latest record", log.live_keys),
                 ("expired_tombstone", "latest records that are tombstones", log.deleted_keys),
@@ -91,4 +88,4 @@ def _axis(log: LogFacts) -> Axis:
     gaps = GapColumns(*np.array(rows, np.int64).T)
     extent = "" if len(rows) == log.gaps.count else f", the {len(rows)} longest drawn"
     note = f"{log.gaps.count:,} gaps, {log.gaps.missing_offsets:,} offsets missing{extent}"
-    return offset_axis(_name(log), (log.first_offset, log.last_offset), gaps, note)
+    return offset_axis(log_cell(log.topic, log.partition), (log.first_offset, log.last_offset), gaps, note)
