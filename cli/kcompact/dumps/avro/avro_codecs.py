@@ -83,11 +83,6 @@ def _measure(stream: Any, most_bytes: int) -> None:
             raise EOFError("it is cut off")
 
 
-def _unpack_null(packed: bytes, most_bytes: int) -> bytes:
-    del most_bytes  # the bytes are in the file as they are
-    return packed
-
-
 def _unpack_snappy(packed: bytes, most_bytes: int) -> bytes:
     """Avro's snappy blocks end with the big-endian CRC-32 of the unpacked bytes; readers often skip it."""
     _check_declared(cramjam.snappy.decompress_raw_len(packed[:-_CRC_BYTES]), packed, most_bytes)
@@ -115,18 +110,14 @@ def _pack_snappy(unpacked: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(unpacked)) + checksum
 
 
-def _pack_deflate(unpacked: bytes) -> bytes:
-    return zlib.compress(unpacked, wbits=-zlib.MAX_WBITS)
-
-
 def _unpack_deflate(packed: bytes, most_bytes: int) -> bytes:
     """Some writers, fastavro among them, leave bytes of zlib's checksum after the stream."""
     return _first_stream(partial(zlib.decompressobj, -zlib.MAX_WBITS), packed, most_bytes)[0]
 
 
 CODECS = {
-    "null": Codec(_unpack_null, bytes, ()),
-    "deflate": Codec(_unpack_deflate, _pack_deflate, (zlib.error, EOFError)),
+    "null": Codec(lambda packed, _: packed, bytes, ()),
+    "deflate": Codec(_unpack_deflate, partial(zlib.compress, wbits=-zlib.MAX_WBITS), (zlib.error, EOFError)),
     "snappy": Codec(_unpack_snappy, _pack_snappy, (cramjam.DecompressionError, ValueError)),
     "zstandard": Codec(_streamed(zstd.ZstdDecompressor), zstd.compress, (zstd.ZstdError, EOFError)),
     "bzip2": Codec(_streamed(bz2.BZ2Decompressor), bz2.compress, (OSError, ValueError, EOFError)),
