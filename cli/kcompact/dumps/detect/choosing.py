@@ -59,8 +59,11 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     field_names = names_in(forms) if layout != "csv_lines" else frozenset(chain.from_iterable(sample))
     options = with_dotted_names(options, field_names)
     fitting = dialects_fitting(layout, forms)
-    dialect = _named_or_fitting(fitting, sample, options)
-    dialect = dialect or _guessed(path, layout, sample, field_names, options)
+    if options.dialect is not None:
+        dialect = forced(options.dialect)
+    else:
+        known = next((dialect for dialect in fitting if decodes(dialect, sample)), None)
+        dialect = known or _guessed(path, layout, sample, field_names, options)
     if dialect.refused is not None:
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     if options.dialect is None and not options.fields and any(nested for _, nested in forms):
@@ -145,12 +148,6 @@ def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tup
 
 
 _ROUNDED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d\d\d?")  # with a comma in many countries
-
-
-def _named_or_fitting(fitting: Iterable[Dialect], sample: list[Row], options: ReadOptions) -> Dialect | None:
-    if options.dialect is not None:
-        return forced(options.dialect)
-    return next((dialect for dialect in fitting if decodes(dialect, sample)), None)
 
 
 def _guessed(
