@@ -8,11 +8,10 @@ from numba import types
 
 from kcompact.dumps.loops.compiling import array_type, int64, loop, part
 from kcompact.dumps.loops.words import WORD, word_at
-from kcompact.dumps.records.content_hashes import LONGEST_OF_MANY, NULL, VALUE
+from kcompact.dumps.records.content_hashes import FOR_128_BITS, FOR_MORE, LONGEST_OF_MANY, NULL, START, VALUE
 
 _ONE, _BYTE_BITS, _WORD_BITS, _LENGTH_SHIFT = np.uint64(1), np.uint64(8), np.uint64(64), np.uint64(56)
-_START = tuple(np.frombuffer(b"uespemosmodnarodarenegylsetybdet", np.uint64))
-_FOR_128_BITS, _FOR_MORE = np.uint64(0xEE), np.uint64(0xDD)
+_START = tuple(START)
 _NULL, _VALUE = np.uint64(NULL), np.uint64(VALUE)
 _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 _SIGNATURE_OF_RANGES = types.void(
@@ -70,7 +69,7 @@ def hash_of(
     data: np.ndarray, start: int, end: int, first_word: np.uint64, secret: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
     """Of ``first_word``, in eight bytes, and the bytes from ``start`` to ``end``."""
-    v0, v1 = secret[0] ^ _START[0], secret[1] ^ _START[1] ^ _FOR_128_BITS
+    v0, v1 = secret[0] ^ _START[0], secret[1] ^ _START[1] ^ FOR_128_BITS
     v2, v3 = secret[0] ^ _START[2], secret[1] ^ _START[3]
     at, word = start, first_word
     while True:
@@ -82,9 +81,9 @@ def hash_of(
         at += WORD
     word = last_word(data, at, end) | (np.uint64(WORD + end - start) << _LENGTH_SHIFT)
     v0, v1, v2, v3 = _round(v0, v1, v2, v3 ^ word)
-    v0, v1, v2, v3 = _three_rounds(v0 ^ word, v1, v2 ^ _FOR_128_BITS, v3)
+    v0, v1, v2, v3 = _three_rounds(v0 ^ word, v1, v2 ^ FOR_128_BITS, v3)
     first = v0 ^ v1 ^ v2 ^ v3
-    v0, v1, v2, v3 = _three_rounds(v0, v1 ^ _FOR_MORE, v2, v3)
+    v0, v1, v2, v3 = _three_rounds(v0, v1 ^ FOR_MORE, v2, v3)
     return first, v0 ^ v1 ^ v2 ^ v3
 
 

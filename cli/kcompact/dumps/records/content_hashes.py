@@ -21,8 +21,8 @@ NULL, VALUE = range(2)
 """The first word of what is hashed: null has a hash of its own, which no bytes have."""
 
 _WORD_BYTES = 8
-_START = np.frombuffer(b"uespemosmodnarodarenegylsetybdet", np.uint64)
-_FOR_128_BITS, _FOR_MORE = np.uint64(0xEE), np.uint64(0xDD)
+START = np.frombuffer(b"uespemosmodnarodarenegylsetybdet", np.uint64)
+FOR_128_BITS, FOR_MORE = np.uint64(0xEE), np.uint64(0xDD)
 _ONE, _BYTE_BITS, _LENGTH_SHIFT = np.uint64(1), np.uint64(8), np.uint64(56)
 _FINAL_ROUNDS = 3
 
@@ -80,8 +80,8 @@ def _sip_hashes(
 
 def _started(rows: int, key: np.ndarray) -> np.ndarray:
     state = np.empty((4, rows), np.uint64)
-    state[:] = (_START ^ np.tile(key, 2))[:, None]
-    state[1] ^= _FOR_128_BITS
+    state[:] = (START ^ np.tile(key, 2))[:, None]
+    state[1] ^= FOR_128_BITS
     return state
 
 
@@ -93,7 +93,7 @@ def _take_in(state: np.ndarray, word: np.ndarray) -> None:
 
 def _finished(state: np.ndarray) -> np.ndarray:
     parts = []
-    for row, mark in ((2, _FOR_128_BITS), (1, _FOR_MORE)):
+    for row, mark in ((2, FOR_128_BITS), (1, FOR_MORE)):
         state[row] ^= mark
         for _ in range(_FINAL_ROUNDS):
             _round(state)
