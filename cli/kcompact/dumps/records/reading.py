@@ -112,10 +112,7 @@ class FieldRules:
         """The topic a record names, else the file's."""
         if raw is MISSING or raw is None:
             if self.topic is None:
-                raise UnreadableError(
-                    f"no {self.dialect.topic or 'topic'} in the record",
-                    "name the field with --fields topic=FIELD, if it has another name here",
-                )
+                raise self._lacking("topic")
             return self.topic
         topic = str(raw) if type(raw) is int else raw
         if not isinstance(topic, str) or _SURROGATE.search(topic):
@@ -126,10 +123,7 @@ class FieldRules:
         """The partition a record names, else the file's."""
         if raw is MISSING or raw is None:
             if self.partition is None:
-                raise UnreadableError(
-                    f"no {self.dialect.partition or 'partition'} in the record",
-                    "name the field with --fields partition=FIELD, if it has another name here",
-                )
+                raise self._lacking("partition")
             return self.partition
         return _whole_number(raw, "partition", INT_MAX, self.dialect.partition)
 
@@ -138,11 +132,14 @@ class FieldRules:
         if self.dialect.offset is None:
             return (self.file.start_offset or 0) + ordinal
         if raw is MISSING or raw is None:
-            raise UnreadableError(
-                f"no {self.dialect.offset} in the record",
-                "name the field with --fields offset=FIELD, if it has another name here",
-            )
+            raise self._lacking("offset")
         return _whole_number(raw, "offset", LARGEST_OFFSET, self.dialect.offset)
+
+    def _lacking(self, role: str) -> UnreadableError:
+        return UnreadableError(
+            f"no {getattr(self.dialect, role) or role} in the record",
+            f"name the field with --fields {role}=FIELD, if it has another name here",
+        )
 
     def to_timestamp_ms(self, raw: Any) -> int:
         """Milliseconds since the epoch; -1 where there is none."""
