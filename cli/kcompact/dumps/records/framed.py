@@ -147,7 +147,7 @@ class FramedLayout(Layout):
         unfinished = np.flatnonzero(positions + record_bytes == file.data_bytes)
         cut = int(unfinished[0]) + 1 if len(unfinished) else len(positions)
         written = copy_ranges(file.data_path, positions[:cut], record_bytes[:cut], out)
-        if len(unfinished) and not ends_line(file):
+        if len(unfinished) and last_byte(file) != b"\n":
             written += out.write(file.shape.newline)
         return written + copy_ranges(file.data_path, positions[cut:], record_bytes[cut:], out)
 
@@ -161,9 +161,9 @@ def _copy_separated(chosen: Chosen, out: BinaryIO) -> int:
     return written
 
 
-def ends_line(file: DumpFile) -> bool:
-    """Whether a line feed is its last byte."""
-    return last_byte(file) == b"\n"
+def _refuse_too_large(frame: Frame) -> None:
+    if frame.record_bytes > LARGEST_RECORD_BYTES:
+        raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT)
 
 
 def last_byte(file: DumpFile) -> bytes:
@@ -171,11 +171,6 @@ def last_byte(file: DumpFile) -> bytes:
     with Path(file.data_path).open("rb") as source:
         source.seek(file.data_bytes - 1)
         return source.read(1)
-
-
-def _refuse_too_large(frame: Frame) -> None:
-    if frame.record_bytes > LARGEST_RECORD_BYTES:
-        raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT)
 
 
 def _span(first: Entry, second: Entry) -> int:

@@ -153,7 +153,8 @@ def with_tombstones(chosen: Chosen, entries: Callable[[SplitToIndex], Iterable[E
     """
     if not _are_joined(chosen.file) or not len(chosen.positions):
         return chosen
-    parts = {position: [(position, size)] for position, size in zip(*_listed(chosen), strict=True)}
+    pairs = zip(chosen.positions.tolist(), chosen.record_bytes.tolist(), strict=True)
+    parts = {pair[0]: [pair] for pair in pairs}
     last: Entry | None = None
     part = SplitToIndex(chosen.file, chosen.split, SplitNotes())
     for entry in _wanted(entries(part), part):
@@ -168,10 +169,6 @@ def with_tombstones(chosen: Chosen, entries: Callable[[SplitToIndex], Iterable[E
     expanded = [pair for position in chosen.positions.tolist() for pair in parts[position]]
     positions, sizes = zip(*expanded, strict=True)
     return chosen._replace(positions=np.array(positions, np.int64), record_bytes=np.array(sizes, np.int32))
-
-
-def _listed(chosen: Chosen) -> tuple[list[int], list[int]]:
-    return chosen.positions.tolist(), chosen.record_bytes.tolist()
 
 
 def _wanted(entries: Iterable[Entry], part: SplitToIndex) -> Iterator[Entry]:
