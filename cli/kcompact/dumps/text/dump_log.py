@@ -48,13 +48,7 @@ class Section:
 
     position: int
     line: bytes
-    topic: str | None
-    partition: int | None
-
-    @property
-    def log(self) -> tuple[str | None, int | None]:
-        """Topic and partition."""
-        return self.topic, self.partition
+    log: tuple[str | None, int | None]  # topic and partition
 
 
 @dataclass(frozen=True)
@@ -127,9 +121,10 @@ class DumpLog(FramedLayout):
     def placed(self, file: DumpFile, position: int, record: Record) -> Record:
         """The record in the log of its section."""
         section = file.shape.section_at(position)
-        if section is None or section.topic is None or section.partition is None:
+        topic, partition = (None, None) if section is None else section.log
+        if topic is None or partition is None:
             return record
-        return record._replace(topic=section.topic, partition=section.partition)
+        return record._replace(topic=topic, partition=partition)
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """Copy the original bytes, with the line of a section before the first record of another log."""
@@ -261,7 +256,7 @@ def sections_of(data_path: str) -> tuple[Section, ...]:
     """The sections of a file that is about several logs; none if it is about one."""
     with Path(data_path).open("rb") as source, mmap(source.fileno(), 0, access=ACCESS_READ) as data:
         sections = [
-            Section(match.start(), match[0], *log_of_folder(match[1].decode("utf-8", "replace")))
+            Section(match.start(), match[0], log_of_folder(match[1].decode("utf-8", "replace")))
             for match in _DUMPING_LINE.finditer(data)
         ]
     return tuple(sections) if len({section.log for section in sections}) > 1 else ()
