@@ -68,7 +68,8 @@ class FileList:
             if name is not None and name not in listed:
                 listed.add(name)
             elif f"/{within}" in f"/{path}":
-                raise _refusal(self.place, f"lists a file that is not there: {_shown_path(path)}")
+                shown_path = shown(path if len(path) <= LONGEST else path.rpartition("/")[2])
+                raise _refusal(self.place, f"lists a file that is not there: {shown_path}")
         return listed
 
 
@@ -193,10 +194,6 @@ def _endings(path: str) -> list[str]:
         return [path]
     parts = path.split("/")
     return ["/".join(parts[start:]) for start in range(len(parts))]
-
-
-def _shown_path(path: str) -> str:
-    return shown(path if len(path) <= LONGEST else path.rpartition("/")[2])
 
 
 def _refusal(place: str, reason: str, hint: str = _COPY_AGAIN) -> InputError:

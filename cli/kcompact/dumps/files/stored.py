@@ -52,23 +52,22 @@ def stored_files(argument: str) -> Listing:
     objects = _listing(root)
     below = [entry for entry in objects if entry.address.startswith(prefix)]
     matches = [entry for entry in objects if entry.address == argument]  # by a name with wildcards, too
-    passed_over: dict[str, None] = {}
-    notes: list[str] = []
-    unlisted: dict[str, str] = {}
+    listing = Listing([])
     if not matches and (magic is None or below):
-        matches = _of_prefix(prefix, below, passed_over, notes, unlisted)
+        matches = _of_prefix(prefix, below, listing)
     elif magic:
         pattern = re.compile(_pattern(argument))
         matching = [entry for entry in objects if pattern.fullmatch(entry.address)]
         if matches:
             refuse_two_meanings(argument, [entry.address for entry in matching])
-        counting = [entry for entry in matching if _counts(entry, root, passed_over)]
-        matches = matches or _listed_ones(root, objects, counting, unlisted, is_whole=False)
+        counting = [entry for entry in matching if _counts(entry, root, listing.passed_over)]
+        matches = matches or _listed_ones(root, objects, counting, listing.unlisted, is_whole=False)
     if not matches:
-        refuse_unlisted_alone(argument, unlisted)
-        raise _nothing_named(argument, list(passed_over))
+        refuse_unlisted_alone(argument, listing.unlisted)
+        raise _nothing_named(argument, listing.passed_over)
     _named_objects.update((entry.address, entry) for entry in matches)
-    return Listing([entry.address for entry in matches], list(passed_over), notes, unlisted)
+    listing.files.extend(entry.address for entry in matches)
+    return listing
 
 
 def refuse_two_meanings(argument: str, matches: Iterable[str]) -> None:
@@ -147,23 +146,17 @@ def _listing(root: str) -> list[StoredObject]:
     return _listed[root]
 
 
-def _of_prefix(
-    prefix: str,
-    objects: list[StoredObject],
-    passed_over: dict[str, None],
-    notes: list[str],
-    unlisted: dict[str, str],
-) -> list[StoredObject]:
+def _of_prefix(prefix: str, objects: list[StoredObject], listing: Listing) -> list[StoredObject]:
     names = {entry.address.removeprefix(prefix) for entry in objects}
     if MANIFEST in names:
-        return _of_manifest(prefix, objects, notes)
+        return _of_manifest(prefix, objects, listing.notes)
     if any(name.startswith(UNFINISHED) for name in names):
         raise InputError(
             f"{prefix}: a run that has not finished wrote this, or is writing it: it is not a whole dump",
             hint="wait for that run; if it died, run it again with --overwrite",
         )
-    counting = [entry for entry in objects if _counts(entry, prefix, passed_over)]
-    return _listed_ones(prefix, objects, counting, unlisted, is_whole=True)
+    counting = [entry for entry in objects if _counts(entry, prefix, listing.passed_over)]
+    return _listed_ones(prefix, objects, counting, listing.unlisted, is_whole=True)
 
 
 def _listed_ones(
@@ -226,11 +219,7 @@ def _names_in(folder: str) -> list[str]:
     return [address.rpartition("/")[2] for address in stored_beside(folder)]
 
 
-def _lines_of(address: str) -> list[bytes]:
-    return read(address).splitlines()
-
-
-_READER = Reader(_names_in, _lines_of)
+_READER = Reader(_names_in, lambda address: read(address).splitlines())
 
 
 def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> list[StoredObject]:
@@ -249,7 +238,7 @@ def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> 
         address
         for address, entry in by_address.items()
         if address not in parts
-        and _counts(entry, prefix, {})
+        and _counts(entry, prefix, [])
         and not is_of_runs(address.removeprefix(prefix))  # nobody has cleared these away
     ]
     if others:
@@ -267,12 +256,12 @@ def manifest_parts(prefix: str) -> dict[str, int]:
         raise InputError(f"{prefix}{MANIFEST}: not a manifest of kcompact") from error
 
 
-def _counts(entry: StoredObject, prefix: str, passed_over: dict[str, None]) -> bool:
+def _counts(entry: StoredObject, prefix: str, passed_over: list[str]) -> bool:
     parts = entry.address.removeprefix(prefix).split("/")
     if entry.size == 0 or not is_mark(parts):
         return entry.size > 0
     if shown := doubtful_place(parts):
-        passed_over[prefix + "/".join(shown)] = None
+        passed_over.append(prefix + "/".join(shown))
     return False
 
 
