@@ -70,12 +70,8 @@ class Block:
         return self.end + SYNC_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Neighbouring blocks, and the unpacked records of each."""
-
-    blocks: list[Block]
-    unpacked: list[bytes]
+Chunk = list[tuple[Block, bytes]]
+"""Neighbouring blocks, and the unpacked records of each."""
 
 
 def read_header(path: str, data_path: str) -> Header:

@@ -163,7 +163,7 @@ def _all_entries(part: SplitToIndex, *, values: bool = False) -> Iterator[Entry]
     exact = _ExactReader(part, values=values)
     with map_file(part.file.data_path) as data:
         for chunk in _chunks(data, part.file, part.split):
-            yield from exact.entries(chunk, _BEGINNING, Cursor(len(chunk.blocks)))
+            yield from exact.entries(chunk, _BEGINNING, Cursor(len(chunk)))
 
 
 def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
@@ -178,7 +178,7 @@ def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBat
     with map_file(part.file.data_path) as data:
         for chunk in _chunks(data, part.file, part.split):
             if by_loop is None:
-                yield from by_reference(chunk, _BEGINNING, Cursor(len(chunk.blocks)))
+                yield from by_reference(chunk, _BEGINNING, Cursor(len(chunk)))
             else:
                 yield from by_loop.index(chunk)
 
@@ -186,20 +186,20 @@ def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBat
 def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
     """Unpacked blocks, some CHUNK_BYTES together. Raises UnreadableError, after the blocks before it."""
     header = file.shape.header
-    chunk, size = Chunk([], []), 0
+    chunk: Chunk = []
+    size = 0
     try:
         for block in blocks(data, header.sync, split.start, split.end):
-            chunk.unpacked.append(unpack(data, block, header.codec))
-            chunk.blocks.append(block)
-            size += len(chunk.unpacked[-1])
+            chunk.append((block, unpack(data, block, header.codec)))
+            size += len(chunk[-1][1])
             if size >= CHUNK_BYTES:
                 yield chunk
-                chunk, size = Chunk([], []), 0
+                chunk, size = [], 0
     except UnreadableError:
-        if chunk.blocks:
+        if chunk:
             yield chunk
         raise
-    if chunk.blocks:
+    if chunk:
         yield chunk
 
 
@@ -218,8 +218,7 @@ class _ExactReader:
 
     def entries(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
         """Likewise all of them."""
-        for number in range(first.block, min(last.block + 1, len(chunk.blocks))):
-            block, unpacked = chunk.blocks[number], chunk.unpacked[number]
+        for number, (block, unpacked) in enumerate(chunk[first.block : last.block + 1], first.block):
             start = first if number == first.block else Cursor(number)
             stop = last.done if number == last.block else None
             if stop == 0:

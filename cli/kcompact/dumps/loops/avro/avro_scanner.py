@@ -1,12 +1,12 @@
 """Avro blocks read by the loop: for which schemas and dialects, and what is asked of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.avro.avro_container import Block
+from kcompact.dumps.avro.avro_container import Chunk
 from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, headers_decoder
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
@@ -57,10 +57,9 @@ class AvroScanner:
         self._data = np.zeros(0, np.uint8)
         self._blocks = UnpackedBlocks(*(np.zeros(0, np.int64) for _ in range(4)))
 
-    def start(
-        self, blocks: list[Block], unpacked: list[bytes], split_start: int, columns: Columns
-    ) -> Columns:
+    def start(self, chunk: Chunk, split_start: int, columns: Columns) -> Columns:
         """Look at new blocks, their records side by side; return the columns with room for their keys."""
+        blocks, unpacked = zip(*chunk, strict=True)
         sizes = np.array([len(records) for records in unpacked], np.int64)
         ends = np.cumsum(sizes)
         self._data = self._side_by_side(unpacked, int(sizes.sum()))
@@ -70,7 +69,7 @@ class AvroScanner:
         columns.state[[c.AT, c.BLOCK, c.DONE]] = 0
         return columns.with_room(len(self._data) + MOST_DIGITS * MOST_ROWS)
 
-    def _side_by_side(self, unpacked: list[bytes], size: int) -> np.ndarray:
+    def _side_by_side(self, unpacked: Iterable[bytes], size: int) -> np.ndarray:
         if len(self._buffer) < size:
             self._buffer = bytearray(size)
         filled, view = 0, memoryview(self._buffer)

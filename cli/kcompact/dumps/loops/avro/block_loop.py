@@ -45,10 +45,10 @@ class BlockLoop:
 
     def index(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``. Raises UnreadableError."""
-        state, starts = self._columns.state, np.cumsum([0, *map(len, chunk.unpacked)])
-        self._columns = self._scanner.start(chunk.blocks, chunk.unpacked, self._split.start, self._columns)
+        state, starts = self._columns.state, np.cumsum([0, *(len(unpacked) for _, unpacked in chunk)])
+        self._columns = self._scanner.start(chunk, self._split.start, self._columns)
         first = Cursor(0)
-        while first.block < len(chunk.blocks):
+        while first.block < len(chunk):
             self._scanner.scan(self._columns)
             block, records, at = (int(state[place]) for place in (c.BLOCK, c.DONE, c.AT))
             last = Cursor(block, records, at - int(starts[block]))
