@@ -19,13 +19,10 @@ def marks_of_text(schema: dict[str, Any]) -> dict[str, Any]:
     """
     logical, scale = schema.get("logicalType"), schema.get("scale", 0)
     if logical == "decimal" and schema["type"] in ("bytes", "fixed"):
-        return {"logicalType": _DIGITS, "scale": scale} if _is_scale(scale) else {}
+        is_scale = type(scale) is int and 0 <= scale <= _LARGEST_SCALE
+        return {"logicalType": _DIGITS, "scale": scale} if is_scale else {}
     is_uuid = logical == "uuid" and schema["type"] == "fixed" and schema["size"] == _UUID_BYTES
     return {"logicalType": _UUID} if is_uuid else {}
-
-
-def _is_scale(scale: Any) -> bool:
-    return type(scale) is int and 0 <= scale <= _LARGEST_SCALE
 
 
 def _digits(data: bytes, schema: Any, _: Any) -> str:
@@ -34,8 +31,5 @@ def _digits(data: bytes, schema: Any, _: Any) -> str:
     return format(unscaled.scaleb(-schema["scale"], Context(prec=MAX_PREC)), "f")
 
 
-def _uuid(data: bytes, *_: Any) -> str:
-    return str(UUID(bytes=data))
-
-
-LOGICAL_READERS |= {f"bytes-{_DIGITS}": _digits, f"fixed-{_DIGITS}": _digits, f"fixed-{_UUID}": _uuid}
+LOGICAL_READERS |= {f"bytes-{_DIGITS}": _digits, f"fixed-{_DIGITS}": _digits}
+LOGICAL_READERS[f"fixed-{_UUID}"] = lambda data, *_: str(UUID(bytes=data))

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import fastavro
@@ -220,7 +219,12 @@ def columns_of(path: str, wire: WireSchema) -> Columns:
             f"{path}: the Avro records are bare values, without key and offset",
             hint="export the keys too: a .keys.avro file beside this one, or an envelope with a key field",
         )
-    return Columns(path, "avro", field_names(wire), partial(_is_field, wire))
+
+    def holds(dotted: str) -> bool:
+        """Whether the path leads to a field, through records, which may be null, or maps."""
+        return bool(types_at(wire, [wire.type], dotted.split(".")))
+
+    return Columns(path, "avro", field_names(wire), holds)
 
 
 def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadOptions) -> Dialect:
@@ -254,11 +258,6 @@ def field_names(wire: WireSchema) -> list[str]:
         for record in filter(is_record, map(wire.resolve, branches(child["type"]))):
             names += [f"{child['name']}.{inner['name']}" for inner in record["fields"]]
     return names
-
-
-def _is_field(wire: WireSchema, dotted: str) -> bool:
-    """Whether the path leads to a field, through records, which may be null, or maps."""
-    return bool(types_at(wire, [wire.type], dotted.split(".")))
 
 
 def types_at(wire: WireSchema, kinds: list[Any], path: Iterable[str]) -> list[Any]:
