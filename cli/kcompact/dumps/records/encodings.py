@@ -16,10 +16,6 @@ class UnknownEncodingError(ValueError):
     """A mark names an encoding that kcompact does not read."""
 
 
-def _text(text: bytes) -> bytes:
-    return text
-
-
 def without_line_ends(text: bytes) -> bytes:
     """Base64 that is broken into lines of equal length, as MIME has them, as a single line; else the text."""
     if b"\n" not in text:
@@ -40,11 +36,6 @@ def _base64(text: bytes) -> bytes:
     if base64.b64encode(decoded).rstrip(b"=") != text.rstrip(b"="):
         raise ValueError("not canonical base64")
     return decoded
-
-
-def _hex(text: bytes) -> bytes:
-    """Hex digits in either case."""
-    return binascii.unhexlify(text)
 
 
 def _spark_hex(text: bytes) -> bytes:
@@ -73,10 +64,10 @@ def _no_text(text: bytes) -> bytes:
 
 
 ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
-    "text": _text,
-    "json": _text,  # the dump holds decoded JSON: json_reader.py tells 7 from "7"
+    "text": bytes,
+    "json": bytes,  # the dump holds decoded JSON: json_reader.py tells 7 from "7"
     "base64": _base64,
-    "hex": _hex,
+    "hex": binascii.unhexlify,  # digits in either case
     "spark-hex": _spark_hex,
     "python": _python,
     "numbers": _no_text,
