@@ -200,7 +200,9 @@ def _is_in_sample(dotted: str | None, field_names: frozenset[str], sample: list[
 def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> dict[str, str]:
     encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
     may_be_null = not options.tombstone and dialect.null_literal is None
-    if may_be_null and dialect.layouts != ("csv_lines",) and _has_numbers_as_texts(dialect, sample):
+    # Offsets are texts where ClickHouse writes every column as one, in JSONStringsEachRow.
+    offsets = values_at(sample, dialect.offset if may_be_null and dialect.layouts != ("csv_lines",) else None)
+    if _all_texts_match(_NUMBER, offsets):
         encodings["null_literal"] = _CLICKHOUSE_NULL
     if set(encodings.values()) == {"python"}:
         encodings["headers_encoding"] = "python"
@@ -230,11 +232,6 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
     if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
         return "json"
     return "text"
-
-
-def _has_numbers_as_texts(dialect: Dialect, sample: list[Row]) -> bool:
-    """Whether offsets are texts, as ClickHouse writes every column in JSONStringsEachRow."""
-    return _all_texts_match(_NUMBER, values_at(sample, dialect.offset))
 
 
 def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
