@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from itertools import takewhile
 
 from kcompact.dumps.json.json_text import reads_as_json
@@ -106,7 +105,7 @@ def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[
         return []
     tails = [match.string[match.start(1) :] for match in matches]
     texts = [signs[:length] for length in range(1, len(signs) + 1)]
-    likely = [text for text in texts if all(map(_Divides(text), tails))] or [signs[:1]]
+    likely = [text for text in texts if all(_divides(text, tail) for tail in tails)] or [signs[:1]]
     if signs[:1] == b"\t" and b"\t" not in signs[1:]:
         likely = [signs[:1]]  # the usual one, whatever the keys begin with
     letters = _shared_beginning([piece for tail in tails for piece in tail.split(likely[-1])[1:3]])
@@ -115,15 +114,10 @@ def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[
     return [text.decode("utf-8", "replace") for text in likely]
 
 
-@dataclass(frozen=True)
-class _Divides:
+def _divides(text: bytes, tail: bytes) -> bool:
     """Whether a text may stand before and behind a key: it is there twice, with more than signs between."""
-
-    text: bytes
-
-    def __call__(self, tail: bytes) -> bool:
-        _, key, *others = tail.split(self.text)
-        return bool(others) and _SIGNS_ALONE.fullmatch(key) is None
+    _, key, *others = tail.split(text)
+    return bool(others) and _SIGNS_ALONE.fullmatch(key) is None
 
 
 def _shared_beginning(texts: list[bytes]) -> bytes:
