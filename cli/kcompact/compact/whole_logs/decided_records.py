@@ -53,9 +53,12 @@ def decide_by_record(send: Send, dump: Dump, request: Request) -> Decided:
     decide = _RecordVerdicts(job.names, lookups, cleaning.plans, has_state).decide
     stages = DecidedStages(decided_by_task(index.keyed, job, decide))
     if not index.is_in_order:
-        by_share = decided_by_share(index.keyed, shares, decide, _offsets_in)
+        by_share = decided_by_share(
+            index.keyed, shares, decide, lambda blocks: index_rows_in(blocks).select(["log_id", "offset"])
+        )
         stages = DecidedStages(stages.by_task, by_share, shares.count)
-    notes = [_sorted_note(dump, file_id) for file_id in sorted(index.sorted_files)]
+    disorder = "is not in offset order: its output is, partition by partition"
+    notes = [f"{dump.files[file_id].path} {disorder}" for file_id in sorted(index.sorted_files)]
     return Decided(index, job, stages, cleaning.logs, [*repeats, *assumed, *notes])
 
 
@@ -64,14 +67,6 @@ def clean_records(index: RecordIndex, contexts: Mapping[int, LogContext], reques
     policies = request.policies_of(index)
     names = {log_id: str(name) for log_id, name in index.names.items()}
     return clean(index.keyed, index.shares, contexts, policies, names)
-
-
-def _sorted_note(dump: Dump, file_id: int) -> str:
-    return f"{dump.files[file_id].path} is not in offset order: its output is, partition by partition"
-
-
-def _offsets_in(blocks: list[Block]) -> pa.Table:
-    return index_rows_in(blocks).select(["log_id", "offset"])
 
 
 @dataclass(frozen=True)

@@ -48,11 +48,7 @@ FOLDED = pa.schema(
 _TASK = b"task"  # metadata of rows on their way: the number of the task that read them
 
 
-def _as_they_are(rows: pa.RecordBatch) -> pa.RecordBatch:
-    return rows
-
-
-FOLDING = KeyGrouping(FOLDED, _MERGE, _as_they_are)
+FOLDING = KeyGrouping(FOLDED, _MERGE, lambda rows: rows)
 """Merges rows of FOLDED into one per (log, key)."""
 
 
