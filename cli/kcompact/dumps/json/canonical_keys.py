@@ -40,7 +40,7 @@ def with_canonical_keys(rows: pa.RecordBatch, notes: dict[int, SplitNotes]) -> p
             keys[at] = canonical(key)
         except UnreadableError as bad:
             split_id, position = (rows.column(name)[at].as_py() for name in ("split_id", "position"))
-            notes[split_id].rejects.append(Reject(split_id, position, str(bad), bad.hint))
+            notes[split_id].rejects.append(Reject(position, str(bad), bad.hint))
             rows, keys = rows.slice(0, at), keys[:at]
             break
     place, field = rows.schema.get_field_index("key"), rows.schema.field("key")

@@ -94,8 +94,7 @@ class LineLoop:
             ranges = [ByteRange(f.data_path, s.start, s.end) for f, s, *_ in self._parts]
             yield from windows_of(ranges, self._scanner.cutting)
         except LongLineError as long:  # only a part that is read alone may be so large
-            _, split, notes, *_ = self._parts[0]
-            notes.rejects.append(Reject(split.split_id, long.position, TOO_LARGE, TOO_LARGE_HINT))
+            self._parts[0].notes.rejects.append(Reject(long.position, TOO_LARGE, TOO_LARGE_HINT))
 
     def _pieces(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:
         """The result of one call of the loop: accepted rows, and ranges between them for the reference."""

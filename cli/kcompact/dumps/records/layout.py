@@ -62,7 +62,6 @@ class Split(NamedTuple):
 class Reject:
     """A record that cannot be read: where (byte position in the plain file), why, and what to do."""
 
-    split_id: int
     position: int
     reason: str
     hint: str | None = None

@@ -124,7 +124,7 @@ def until_reject(items: Iterable[Item], part: SplitToIndex) -> Iterator[Item]:
     try:
         yield from items
     except UnreadableError as bad:
-        part.notes.rejects.append(Reject(part.split.split_id, bad.position or 0, str(bad), bad.hint))
+        part.notes.rejects.append(Reject(bad.position or 0, str(bad), bad.hint))
 
 
 def asked_for(
