@@ -6,7 +6,6 @@ plan and generated code that nothing here needs.
 
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -18,29 +17,23 @@ from kcompact.errors import KcompactError
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Failed:
-    """The result of a task that met an error of ours: Spark would run a task that raises it again."""
-
-    error: KcompactError
-
-
 def result_of(work: Callable[[], object]) -> bytes:
     """The value that ``work`` returns, or the error of ours that it ends with, pickled.
 
-    Spark's own pickling, which can send any function, takes four times as long over thousands of objects.
+    Spark would run a task that raises one again. Its own pickling, which can send any function, takes four
+    times as long over thousands of objects.
     """
     try:
         return pickle.dumps(work())
     except KcompactError as error:
-        return pickle.dumps(Failed(error))
+        return pickle.dumps(error)
 
 
 def value_of(result: bytes) -> Any:
     """A task's result on the driver, as it was. Raises the error that is in its place."""
     value = pickle.loads(result)  # noqa: S301  pickled by ``result_of``
-    if isinstance(value, Failed):
-        raise value.error
+    if isinstance(value, KcompactError):
+        raise value
     return value
 
 
