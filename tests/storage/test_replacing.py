@@ -48,6 +48,12 @@ def test_only_files_and_folders_are_replaced(tmp_path: Path, overwrite: bool) ->
     assert str(tmp_path / "nowhere") in str(caught.value.hint)
 
 
+def test_who_wants_no_report_is_told_how_to_have_none() -> None:
+    with pytest.raises(OutputError, match=r"/dev/null is neither a file nor a folder") as caught:
+        check_replaceable(Path("/dev/null"), overwrite=True, option="--report", names=("report.json",))
+    assert "--no-report" in str(caught.value.hint)
+
+
 @pytest.mark.skipif(not Path("/dev/stdout").is_symlink(), reason="no such link here")
 def test_a_link_to_the_file_of_standard_output_is_told_of_the_dash(tmp_path: Path) -> None:
     """The shell has just emptied that file: to name it would be refused, too."""

@@ -13,6 +13,7 @@ from kcompact.storage.lookup import is_file, is_folder, is_there
 
 _LONGEST_NAME_BYTES = 255
 _STDOUT_HINT = "-o - is standard output; to see the report alone, compact has --dry-run"
+_NO_REPORT_HINT = "name a folder with --report, or write no report with --no-report"
 
 
 def check_replaceable(
@@ -33,7 +34,10 @@ def check_replaceable(
             hint=_STDOUT_HINT if _is_stdout(path) else leads_to,
         )
     if is_device:
-        raise OutputError(f"{path} is neither a file nor a folder: it is not replaced", hint=_STDOUT_HINT)
+        raise OutputError(
+            f"{path} is neither a file nor a folder: it is not replaced",
+            hint=_NO_REPORT_HINT if option == "--report" else _STDOUT_HINT,
+        )
     _check_kind(path, is_folder=stat.S_ISDIR(status.st_mode), to_folder=names is not None, option=option)
     if not overwrite:
         raise OutputError(
