@@ -267,6 +267,22 @@ def test_columns_that_may_both_be_the_key_are_asked_about(tmp_path: Path) -> Non
     assert [record.key for record in decoded(path, fields={"key": "key"})] == [b"b"]
 
 
+@pytest.mark.parametrize("column", ["key", "value", "extra"])
+def test_nanoseconds_of_96_bits_are_not_cut_off(column: str, tmp_path: Path) -> None:
+    """Two keys would be one, or a survivor other than it was. Years that 64 bits cannot hold so are read."""
+    path = tmp_path / "rows.parquet"
+    rows = pa.table({"offset": [1, 2], "key": ["a", "b"], "value": ["v", "w"], "extra": [None, None]})
+    at = rows.schema.get_field_index(column)
+    for times, unit in (([2**60, None], "us"), ([1_000_000_001, 1_000_000_002], "ns")):
+        odd = rows.set_column(at, column, pa.array(times, pa.timestamp(unit)))
+        parquet.write_table(odd, path, use_deprecated_int96_timestamps=True)
+        if unit == "us":
+            with open_one(path) as dump:
+                assert dump.files[0].layout == "parquet"
+    with pytest.raises(InputError, match=f"the column {column} has timestamps of 96 bits"):
+        open_one(path)
+
+
 @pytest.mark.parametrize("view", [pa.string_view(), pa.binary_view()])
 def test_columns_of_views_are_copied(view: pa.DataType, tmp_path: Path) -> None:
     headers = pa.array(

@@ -3,11 +3,12 @@
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +26,11 @@ _CUT_HINT = (
     "a Parquet file ends in its table of contents, so nothing of a cut one can be read: export it again"
 )
 _ENCRYPTED_HINT = "decrypt it first, or export as JSON lines, CSV or Avro"
+_INT96_HINT = (
+    "write it again with timestamps of 64 bits, as pyarrow does: from pyarrow import parquet;"
+    " parquet.write_table(parquet.read_table(FILE), NEW)"
+)
+_SPARK = b"org.apache.spark.version"
 _SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a footer that is plain though columns are encrypted
 _END = struct.Struct(f"<I{len(MAGIC)}s")  # the footer's length with its signature, and the magic
 _BATCH_ROWS = 16_384
@@ -93,6 +99,37 @@ def refuse_encrypted(path: str, data: ParquetInput, file: "parquet.ParquetFile")
             source.close()
     if footer_bytes - file.metadata.serialized_size == _SIGNATURE_BYTES:
         raise InputError(f"{path}: Parquet with encrypted columns", hint=_ENCRYPTED_HINT)
+
+
+def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile") -> None:
+    """Raise InputError for columns of INT96 that count nanoseconds, which would be lost; Spark's never do.
+
+    What cannot be read is left to those who read all of it.
+    """
+    from pyarrow import parquet
+
+    about = file.metadata
+    columns = map(about.schema.column, range(about.num_columns))
+    names = [
+        column.path for column in columns if column.physical_type == "INT96" and column.name == column.path
+    ]
+    if not names or _SPARK in (about.metadata or {}):
+        return
+    exact = parquet.ParquetFile(data, metadata=about, coerce_int96_timestamp_unit="ns")
+    for number in range(about.num_row_groups):
+        with suppress(UnreadableError), naming(number):
+            us, ns = (_numbers(source.read_row_group(number, names)) for source in (file, exact))
+            # Beyond the year 2262 both are what is left of them in 64 bits.
+            for name, least, most in zip(names, us, ns, strict=True):
+                if (least * 1000 != most).any():
+                    reason = (
+                        f"the column {name} has timestamps of 96 bits with nanoseconds, which would be lost"
+                    )
+                    raise InputError(f"{path}: {reason}", hint=_INT96_HINT)
+
+
+def _numbers(rows: pa.Table) -> list[np.ndarray]:
+    return [pc.fill_null(column.cast(pa.int64()), 0).to_numpy() for column in rows.columns]
 
 
 @contextmanager

@@ -42,6 +42,7 @@ from kcompact.dumps.parquet.parquet_file import (
     open_parquet,
     reading_footer,
     refuse_encrypted,
+    refuse_nanoseconds,
     row_groups,
 )
 from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
@@ -67,6 +68,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
         refuse_encrypted(path, data, source)
         with reading_footer(path, data):
             schema, groups, form = source.schema_arrow, row_groups(source, data), form_of(source)
+        refuse_nanoseconds(path, data, source)
         if is_ours(schema):  # options describe what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
         columns = columns_of(path, schema)
