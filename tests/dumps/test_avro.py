@@ -465,3 +465,12 @@ def test_values_of_a_recursive_schema_are_told_as_json_or_refused(
     else:
         with pytest.raises(InputError, match="nested too deeply"):
             decoded(path)
+
+
+def test_files_that_were_joined_as_bytes_are_called_so(tmp_path: Path) -> None:
+    path = write_avro(tmp_path / "dump.avro", SHAPES["plain"], some_records(3))
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() * 2)
+    with open_one(path) as dump, pytest.raises(InputError, match=f"byte {size}: another Avro file") as caught:
+        check_notes(dump, index_all(dump)[1])
+    assert "avro-tools concat" in str(caught.value.hint)

@@ -32,6 +32,10 @@ _MORE = 0x80  # set in every byte of a varint but the last
 _HEADER_SCHEMA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 
 
+_JOINED_HINT = (
+    "Avro files cannot be joined as bytes: name them one after another, or their folder, or join them with"
+    " avro-tools concat"
+)
 CUT_HINT = "the file was cut or damaged: export it again, or copy it again and compare the sizes"
 
 
@@ -161,6 +165,8 @@ def block_at(data: mmap | bytes, position: int) -> Block:
         size, at = decode_long(head, at)
     except IndexError as error:
         raise bad_block(position, "the file ends inside this block") from error
+    if head.startswith(MAGIC):  # no block's: its count would be negative
+        raise bad_block(position, "another Avro file begins here", _JOINED_HINT)
     if count < 0 or size < 0:
         raise bad_block(position, f"this block says it holds {count} records in {size} bytes")
     return Block(position, count, position + at, position + at + size)
