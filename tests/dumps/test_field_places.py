@@ -197,10 +197,21 @@ def test_the_first_record_that_says_more_of_itself_ends_the_run(
         assert len(places(write(tmp_path / "dump.jsonl", [*rows, tombstone]))) == 3001
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_a_flag_that_no_first_record_sets_is_heeded_behind_them(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "flags"),
+    [
+        ("jsonl", (False, True)),
+        ("jsonl", (0, 1)),
+        ("jsonl", ("no", "yes")),
+        ("csv", ("false", "true")),
+        ("csv", ("f", "t")),
+        ("csv", ("0", "1")),
+    ],
+)
+def test_a_flag_that_no_first_record_sets_is_heeded_behind_them(
+    kind: str, flags: tuple[Any, Any], tmp_path: Path
+) -> None:
     """Beside a value, it may delete the key. Beside a null, both say so."""
-    flags = ("false", "true") if kind == "csv" else (False, True)
     rows = [envelope(n, partition=0, value="v", is_tombstone=flags[0]) for n in range(3000)]
     path = tmp_path / f"dump.{kind}"
     for value, is_told in (("w", False), ("w", True), ("", False), (None, False)):

@@ -10,7 +10,7 @@ import orjson
 
 from kcompact.dumps.detect.sampled_values import Row, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
-from kcompact.dumps.dialects.part_names import DELETES, marks_beside, refuse_marks
+from kcompact.dumps.dialects.part_names import DELETES, FLAGS_SET, marks_beside, refuse_marks
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
 from kcompact.dumps.records.encodings import ENCODINGS
@@ -65,7 +65,7 @@ def refuse_marked_deletes(
         is_flag = marks <= _FLAGS
         if not marks or not (is_flag or marks <= (_DIFFS if name.endswith("diff") else _CHANGES)):
             continue
-        deletes = [row for mark, row in marked if mark in DELETES]
+        deletes = [row for mark, row in marked if mark in (FLAGS_SET if is_flag else DELETES)]
         if not (deletes or is_flag) or any(value is not None for value in values_at(deletes, dialect.value)):
             refuse_marks(path, [name], dialect.value, options)
         elif not deletes:
@@ -78,7 +78,7 @@ def marks_of(dialect: Dialect, field_names: Iterable[str]) -> list[str]:
     return marks_beside({role: getattr(dialect, role) for role in ROLES}, field_names, flags=True)
 
 
-_FLAGS = {"true", "false"}
+_FLAGS = FLAGS_SET | {"false", "f", "0", "no", "n"}
 _CHANGES = (
     DELETES
     | {"+i", "+u", "i", "u", "c", "r", "insert", "update", "upsert", "create", "read"}

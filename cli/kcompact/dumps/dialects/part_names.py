@@ -163,6 +163,8 @@ DELETES = {"true", "-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
     *("updatedelete", "update_delete", "update_before", "update_preimage")
 }
 """Marks of what deletes its key, in small letters."""
+FLAGS_SET = {"true", "t", "1", "yes", "y"}
+"""Flags that are set, in small letters: PostgreSQL's tables have t, MySQL's and SQLite's 1."""
 
 
 def _beside_parts(places: Mapping[str, str | None], names: Iterable[str]) -> list[str]:

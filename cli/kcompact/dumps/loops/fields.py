@@ -14,6 +14,8 @@ LARGEST_PARTITION = 2**31 - 1
 BYTES, NUMBERS = array_type(types.uint8, written=True), array_type(types.int64, written=True)
 TABLE, ENDS = array_type(types.int64, 2, written=True), array_type(types.int32, written=True)
 COLUMNS = types.NamedTuple([TABLE, BYTES, ENDS, TABLE, BYTES, NUMBERS, NUMBERS], Columns)
+IS_UNSET = np.zeros(256, np.uint8)
+IS_UNSET[list(b"fFnN0")] = 1  # the first bytes of flags that are not set: false, no, 0
 _MOST_DIGITS = 18  # always an int64
 _ZERO = ord("0")
 _ZEROS, _WORD_BITS = np.uint64(0x3030303030303030), np.uint64(64)

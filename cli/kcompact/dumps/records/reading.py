@@ -8,7 +8,7 @@ from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.dialects.part_names import DELETES, marked_deletes
+from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
@@ -222,7 +222,7 @@ class FieldRules:
 
     def refuse_delete(self, flag: Any, value: bytes | None) -> None:
         """Raise UnreadableError where the dialect's ``delete_flag`` is set beside a value that is no null."""
-        if flag is not MISSING and value is not None and str(flag).lower() in DELETES:
+        if flag is not MISSING and value is not None and str(flag).lower() in FLAGS_SET:
             raise UnreadableError(*marked_deletes([str(self.dialect.delete_flag)], str(self.dialect.value)))
 
     @staticmethod

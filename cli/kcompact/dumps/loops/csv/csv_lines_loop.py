@@ -23,6 +23,7 @@ from kcompact.dumps.loops.csv.csv_cells import (
 from kcompact.dumps.loops.fields import (
     BYTES,
     COLUMNS,
+    IS_UNSET,
     LARGEST_PARTITION,
     NUMBERS,
     TABLE,
@@ -34,8 +35,7 @@ from kcompact.dumps.loops.fields import (
 
 # Rows of ``places``: the column of each part of a record, ABSENT if there is none.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)
-KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE, DELETE_FLAG = range(7, 12)
-PLACES = 12
+KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE, DELETE_FLAG, PLACES = range(7, 13)
 ABSENT = -1
 # Places of ``rules``.
 BYTE_EXACT, TOPIC_NEEDED, QUOTING, DELIMITER, IS_LAST = range(5)
@@ -43,7 +43,7 @@ RULES = 5
 # Columns of ``cells``, which has a row for each column; the kinds are those of columns.py.
 _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
-_QUOTE, _NEWLINE, _RETURN, _SMALL_F, _LARGE_F = b'"\n\rfF'
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _MARK = 0xEF  # the first byte of a byte order mark: which one it is, the reference tells
 _BLANK, _COMMA, _SEMICOLON = b" ,;"
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
@@ -126,7 +126,7 @@ def _fill(
         if places[place] >= 0 and cells[places[place], _KIND] != c.MISSING:
             return False
     flag = places[DELETE_FLAG]
-    if flag >= 0 and cells[flag, _KIND] == c.TEXT and data[cells[flag, _START]] not in (_SMALL_F, _LARGE_F):
+    if flag >= 0 and cells[flag, _KIND] == c.TEXT and not IS_UNSET[data[cells[flag, _START]]]:
         return False
     return (
         _fill_numbers(data, cells, row, places, out.numbers)

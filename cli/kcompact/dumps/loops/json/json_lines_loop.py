@@ -12,6 +12,7 @@ from kcompact.dumps.loops.compiling import array_type, int64, loop, part
 from kcompact.dumps.loops.fields import (
     BYTES,
     COLUMNS,
+    IS_UNSET,
     LARGEST_PARTITION,
     NUMBERS,
     TABLE,
@@ -30,6 +31,7 @@ from kcompact.dumps.loops.json.json_members import (
     object_end,
 )
 from kcompact.dumps.loops.json.json_names import (
+    DELETE_FLAG,
     ERRORS,
     HEADERS,
     KEY,
@@ -94,6 +96,14 @@ def _line_end(data: np.ndarray, at: int) -> int:
 
 
 @part
+def _says_nothing(name: int, kind: int, first: int) -> bool:
+    """Whether the value of a mark, a flag or an error, of which ``first`` is the first byte, is false."""
+    if name == DELETE_FLAG:
+        return IS_UNSET[first] > 0
+    return name < ERRORS and kind == c.OTHER and first == _SMALL_F
+
+
+@part
 def _fill(
     data: np.ndarray,
     original: np.ndarray,
@@ -105,8 +115,8 @@ def _fill(
 ) -> bool:
     """Fill in a row; False where only the reference knows what the record says."""
     for name in range(MARKERS, PREFIXES):
-        is_false = spans[name, KIND] == c.OTHER and data[spans[name, START]] == _SMALL_F
-        if spans[name, KIND] > c.NULL and not (is_false and name < ERRORS):
+        kind = spans[name, KIND]
+        if kind > c.NULL and not _says_nothing(name, kind, data[spans[name, START]]):
             return False
     return (
         _fill_numbers(data, spans, row, out)

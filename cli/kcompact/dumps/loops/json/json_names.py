@@ -10,7 +10,7 @@ from kcompact.dumps.dialects.paths import path_of
 # Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths, and
 # last the names that refuse a record where they say something (``Dialect.late_names``).
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, TIMESTAMP_TYPE = range(8)
-MARKERS, ERRORS, PREFIXES = 8, 11, 15
+MARKERS, DELETE_FLAG, ERRORS, PREFIXES = 8, 10, 11, 15
 # Columns of the table.
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
