@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import random
 import subprocess
 import sys
@@ -410,6 +411,39 @@ def test_a_footer_that_is_no_footer_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "d.parquet", spark_rows(90))
     with pytest.raises(InputError, match="table of contents cannot be read"):
         open_one(damaged(path, path.stat().st_size - 200))
+
+
+_OPEN_FLIPPED = """
+import sys
+from pathlib import Path
+from dump_pipeline import index_all, open_one
+from kcompact.errors import InputError
+path, begin = Path(sys.argv[1]), int(sys.argv[2])
+whole = path.read_bytes()
+for at in range(begin, len(whole) - 8, 3):
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+    print(at, flush=True)
+    try:
+        with open_one(path) as dump:
+            index_all(dump)
+    except InputError:
+        pass
+"""
+
+
+@pytest.mark.slow
+def test_a_table_of_contents_at_odds_with_itself_is_refused(tmp_path: Path) -> None:
+    """Where pyarrow is asked for such a column, it ends the process."""
+    path = written(tmp_path / "d.parquet", spark_rows(90), row_group_size=30, compression="snappy")
+    footer_bytes = int.from_bytes(path.read_bytes()[-8:-4], "little")
+    begin = path.stat().st_size - 8 - footer_bytes
+    command = [sys.executable, "-c", _OPEN_FLIPPED, str(path), str(begin)]
+    paths = os.pathsep.join(["tests/support", *filter(None, [os.environ.get("PYTHONPATH")])])
+    ended = subprocess.run(
+        command, check=False, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths}
+    )
+    assert ended.returncode == 0, ended.stdout[-9:] + ended.stderr
+    assert len(ended.stdout.splitlines()) == len(range(begin, begin + footer_bytes, 3))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -37,6 +37,7 @@ from kcompact.dumps.parquet.parquet_file import (
     RowGroup,
     bad_row_group,
     batches_of,
+    check_columns,
     input_of,
     naming,
     open_parquet,
@@ -67,11 +68,12 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
     with open_parquet(path, data) as source:
         refuse_encrypted(path, data, source)
         with reading_footer(path, data):
+            check_columns(source.metadata)
             schema, groups, form = source.schema_arrow, row_groups(source, data), form_of(source)
+            columns = columns_of(path, schema)
         refuse_nanoseconds(path, data, source)
         if is_ours(schema):  # options describe what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
-        columns = columns_of(path, schema)
         place = value_place(columns, options)
         try:
             sample = _sample(source, groups[0], place) if groups else []
@@ -79,7 +81,8 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             sample = []  # reported when the whole is read
         notes = check_events(path, replace(PARQUET["parquet"], value=place), parsed_values(sample), options)
         notes += () if options.tombstone else note_on_python_texts(sample)
-        dialect = parquet_dialect(columns, schema, options)
+        with reading_footer(path, data):  # a name or zone in it may be no text
+            dialect = parquet_dialect(columns, schema, options)
         if groups and (marks := marks_of(dialect, columns.names)):
             rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
             refuse_marked_deletes(path, dialect, rows, marks, options)
