@@ -109,14 +109,16 @@ def test_too_little_memory_to_address_is_said_before_a_library_ends_the_process(
 @pytest.mark.parametrize(
     "locale", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "latin-1"}]
 )
-def test_a_locale_without_signs_for_a_dump_is_no_obstacle(locale: dict[str, str], tmp_path: Path) -> None:
+def test_a_locale_without_signs_for_a_dump_is_no_obstacle(
+    locale: dict[str, str], tmp_path: Path, temporary: str
+) -> None:
     dump = tmp_path / "dump.jsonl"
     record = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 0, "key": "é中", "value": "v"}
     dump.write_text(json.dumps(record) + "\n")
 
     def run(*options: str) -> bytes:
         command = [sys.executable, "-P", "-m", "kcompact", "inspect", str(dump), *options]
-        environment = os.environ | {"PYTHONUTF8": "0"} | locale
+        environment = os.environ | {"PYTHONUTF8": "0", "TMPDIR": temporary} | locale
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout
