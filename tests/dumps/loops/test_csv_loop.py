@@ -144,6 +144,29 @@ def test_a_column_without_a_name_is_no_part_of_a_record(tmp_path: Path) -> None:
     assert assert_same(file)["is_tombstone"].to_pylist() == [False, True]
 
 
+def flagged_file(path: Path, flags: list[str], rng: random.Random) -> DumpFile:
+    """Rows with a flag that may tell of deletes."""
+    values = ["v", "", '""', "NULL"]
+    rows = [f"t,0,{at},17,k,{rng.choice(values)},{rng.choice(flags)}" for at in range(rng.randrange(1, 60))]
+    file = csv_file(path, "\n".join(rows).encode())
+    shape = replace(file.shape, columns=(*COLUMNS, "deleted"))
+    return replace(file, shape=shape, dialect=replace(file.dialect, delete_flag="deleted"))
+
+
+@pytest.mark.everyday(10)
+@pytest.mark.parametrize("number", range(40))
+def test_flags_of_deletes_read_alike(tmp_path: Path, number: int) -> None:
+    """One that is set beside a value ends the run: the loop has to come to the same."""
+    rng = random.Random(number)
+    unset = ["false", "f", "F", "0", "no", "", '""', "maybe"] * rng.randrange(1, 9)
+    assert_same(flagged_file(tmp_path / "d.csv", [*unset, "true", "t", "1", '"yes"'], rng))
+
+
+def test_flags_that_are_not_set_are_read_by_the_loop_itself(tmp_path: Path) -> None:
+    file = flagged_file(tmp_path / "d.csv", ["false", "f", "0", "no", "", '"False"'], random.Random(3))
+    assert read_by_loop_alone(file, frozenset()).num_rows > 1
+
+
 @pytest.mark.parametrize("window_bytes", [20, 64, 300])
 def test_rows_that_span_windows_read_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window_bytes: int

@@ -368,6 +368,51 @@ def test_lines_of_any_dialect_read_alike(tmp_path: Path, name: str, number: int)
     assert_same(dump_file(tmp_path / "d.jsonl", b"\n".join(lines), dialect), frozenset())
 
 
+LATE = ("op", "valueError", "key_error", "keyEncoding", "Partition", "payload")
+TELLING = replace(
+    PLAIN,
+    delete_flag="is_deleted",
+    late_names=tuple(
+        zip(("mark", "value_error", "key_error", "key_marker", "partition", "value"), LATE, strict=True)
+    ),
+)
+FLAGS_SET = ["true", "1", '"t"', '"Yes"']
+FLAGS_UNSET = ["false", "0", '"f"', '"no"', "null", '""', "[]"]
+
+
+def telling(offset: int, rng: random.Random, flags: list[str], late_values: list[str]) -> dict[str, str]:
+    """A record with a flag of deletes, and now and then a member that no first record had."""
+    members = {"topic": '"t"', "partition": "0", "offset": str(offset), "key": '"k"'}
+    members["value"] = rng.choice(['"v"', '""', "null", "7"])
+    if rng.random() < 0.8:
+        members["is_deleted"] = rng.choice(flags)
+    if rng.random() < 0.3:
+        members[rng.choice(LATE)] = rng.choice(late_values)
+    if rng.random() < 0.1:
+        del members["value"]
+    return members
+
+
+@pytest.mark.everyday(20)
+@pytest.mark.parametrize("number", range(80))
+def test_members_that_tell_more_of_a_record_read_alike(tmp_path: Path, number: int) -> None:
+    """Most end the run: where and why, the reference says, and the loop has to come to the same."""
+    rng = random.Random(number)
+    flags = FLAGS_UNSET * rng.randrange(1, 6) + FLAGS_SET
+    late_values = ["null", "false"] * rng.randrange(1, 9) + ["true", '"delete"', '"base64"', "0", '{"a":1}']
+    records = (telling(offset, rng, flags, late_values) for offset in range(rng.randrange(1, 40)))
+    data = b"\n".join(spelt(record, rng).encode() for record in records)
+    assert_same(dump_file(tmp_path / "d.jsonl", data, TELLING))
+
+
+def test_members_that_say_nothing_are_read_by_the_loop_itself(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    records = [telling(offset, rng, FLAGS_UNSET[:5], ["null", "false"]) for offset in range(1000)]
+    lines = ("{" + ",".join(f'"{name}":{text}' for name, text in record.items()) + "}" for record in records)
+    file = dump_file(tmp_path / "d.jsonl", "\n".join(lines).encode(), TELLING)
+    assert read_by_loop_alone(file, frozenset()).num_rows == 1000
+
+
 WHOLE = [
     "0",
     "7",
