@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, whole_number
-from kcompact.dumps.dialects.paths import listed
+from kcompact.dumps.dialects.paths import between_commas
 from kcompact.dumps.options import DISPENSABLE, NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
@@ -65,7 +65,7 @@ def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) 
         cdc=_cdc(options.cdc),
         tombstone=options.tombstone,
         missing_key=options.missing_key,
-        columns=tuple(name.replace(r"\,", ",") for name in listed(options.columns))
+        columns=tuple(name.replace(r"\,", ",") for name in between_commas(options.columns))
         if options.columns
         else (),
         delimiter=None if options.delimiter is None else options.delimiter.replace("\\t", "\t"),
@@ -78,7 +78,7 @@ def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) 
 
 
 def _key_fields(text: str | None) -> tuple[str, ...]:
-    names = () if text is None else tuple(listed(text))
+    names = () if text is None else tuple(between_commas(text))
     if not all(names):
         raise InputError(f"--key-field {text}: a name is empty", hint="as in --key-field tenant,id")
     return names
@@ -92,7 +92,7 @@ def _cdc(name: str | None) -> str | None:
 
 def _fields(text: str | None) -> dict[str, str]:
     fields = {}
-    for pair in [] if text is None else listed(text):
+    for pair in [] if text is None else between_commas(text):
         part, equals, name = pair.partition("=")
         may_be_none = part.strip() in {*DISPENSABLE, "value"}  # the dump has none; the record as a whole
         if not (part.strip() and equals and (name.strip() or may_be_none)):

@@ -42,7 +42,10 @@ def with_dotted_names(options: ReadOptions, names: Collection[str]) -> ReadOptio
         likely = (field, escaped(field), unescaped(field))
         return next((name for name in likely if name in names), field)
 
-    fields = {role: as_path(field) if {*".,"} & {*field} else field for role, field in options.fields.items()}
+    fields = {
+        role: as_path(field) if any(sign in field for sign in ".,") else field
+        for role, field in options.fields.items()
+    }
     return replace(options, fields=fields)
 
 

@@ -29,7 +29,7 @@ def unescaped(name: str) -> str:
     return name.replace(r"\.", ".").replace(r"\,", ",")
 
 
-def listed(text: str) -> list[str]:
+def between_commas(text: str) -> list[str]:
     """The pieces of an option between its commas."""
     return [piece.strip() for piece in _COMMA.split(text)]
 

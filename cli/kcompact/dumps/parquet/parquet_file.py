@@ -30,8 +30,8 @@ _CUT_HINT = (
 )
 _ENCRYPTED_HINT = "decrypt it first, or export as JSON lines, CSV or Avro"
 _INT96_HINT = (
-    "write it again with timestamps of 64 bits, as pyarrow does: from pyarrow import parquet;"
-    " parquet.write_table(parquet.read_table(FILE), NEW)"
+    "if none of them is beyond the year 2262, write it again with timestamps of 64 bits, as pyarrow does:"
+    " from pyarrow import parquet; parquet.write_table(parquet.read_table(FILE), NEW)"
 )
 _SPARK = b"org.apache.spark.version"
 _SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a footer that is plain though columns are encrypted
@@ -118,17 +118,15 @@ def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile
     ]
     if not names or _SPARK in (about.metadata or {}):
         return
-    exact = parquet.ParquetFile(data, metadata=about, coerce_int96_timestamp_unit="ns")
-    for number in range(about.num_row_groups):
-        with suppress(UnreadableError), naming(number):
-            us, ns = (_numbers(source.read_row_group(number, names)) for source in (file, exact))
-            # Beyond the year 2262 both are what is left of them in 64 bits.
-            for name, least, most in zip(names, us, ns, strict=True):
-                if (least * 1000 != most).any():
-                    reason = (
-                        f"the column {name} has timestamps of 96 bits with nanoseconds, which would be lost"
-                    )
-                    raise InputError(f"{path}: {reason}", hint=_INT96_HINT)
+    with parquet.ParquetFile(data, metadata=about, coerce_int96_timestamp_unit="ns") as exact:
+        for number in range(about.num_row_groups):
+            with suppress(UnreadableError), naming(number):
+                us, ns = (_numbers(source.read_row_group(number, names)) for source in (file, exact))
+                for name, least, most in zip(names, us, ns, strict=True):
+                    # Beyond the year 2262 both are what is left of them in 64 bits.
+                    if (least * 1000 != most).any():
+                        reason = f"the column {name} has timestamps of 96 bits with nanoseconds"
+                        raise InputError(f"{path}: {reason}, which would be lost", hint=_INT96_HINT)
 
 
 def _numbers(rows: pa.Table) -> list[np.ndarray]:
@@ -171,11 +169,11 @@ class _NoBytes(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         del size
-        raise _ReadingBegins
+        raise _NoBytesError
 
 
-class _ReadingBegins(Exception):  # noqa: N818  it is no error
-    """Nothing is wrong with what a row group's columns are said to be."""
+class _NoBytesError(Exception):
+    """A row group's first byte was asked for: nothing is wrong with what its columns are said to be."""
 
 
 def check_columns(about: "parquet.FileMetaData") -> None:
@@ -188,7 +186,7 @@ def check_columns(about: "parquet.FileMetaData") -> None:
 
     with parquet.ParquetFile(_NoBytes(), metadata=about, buffer_size=_END.size, pre_buffer=False) as reader:
         for number in range(about.num_row_groups):
-            with suppress(_ReadingBegins):
+            with suppress(_NoBytesError):
                 reader.read_row_group(number, use_threads=False)
     for number, column in product(range(about.num_row_groups), range(about.num_columns)):
         chunk, declared = about.row_group(number).column(column), about.schema.column(column).physical_type
