@@ -1,10 +1,12 @@
 """The session as the commands meet it: whole processes, their output and what they leave behind."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from engine_runs import is_clean, processes_of, run_python, wait_until
+from kcompact.storage.scratch import scratch_folder
 
 SAMPLE = str(Path(__file__).parents[2] / "samples" / "orders.jsonl")
 pytestmark = pytest.mark.spark
@@ -47,6 +49,28 @@ def test_what_died_runs_have_left_is_removed_without_a_word_if_the_run_is_quiet(
     assert run.returncode == 0
     assert (run.stderr == "") == quiet
     assert not list(tmp_path.iterdir())
+
+
+_DIES_WHILE_JAVA_STARTS = """
+import os, signal
+from kcompact.engine.startup.jvm import launch
+from kcompact.engine.startup.settings import SessionOptions
+launch(SessionOptions(master="local[1]"))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_java_ends_though_the_run_died_before_it_answered_and_others_clear_up(tmp_path: Path) -> None:
+    run_python(_DIES_WHILE_JAVA_STARTS, tmp_path)
+    assert processes_of(tmp_path), "Java is still on its way"
+
+    def is_over() -> bool:
+        with scratch_folder(tmp_path):
+            pass
+        return is_clean(tmp_path)
+
+    time.sleep(0.3)  # Java runs by then, and has not told its port yet
+    assert wait_until(is_over, seconds=60), processes_of(tmp_path)
 
 
 def test_a_folder_for_temporary_files_with_a_comma_is_refused(tmp_path: Path) -> None:

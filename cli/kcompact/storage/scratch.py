@@ -87,15 +87,22 @@ def _remove(folder: Path) -> None:
 
 
 @contextmanager
-def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+def open_scratch(parent: Path | None = None) -> Iterator[Scratch]:
     """A private folder in ``parent`` (None: the folder for temporary files), gone afterwards."""
     parent = Path(tempfile.gettempdir()) if parent is None else parent
     with disk.explained(parent), looking_round(parent):
         scratch = make_scratch(parent)
     try:
-        yield scratch.folder
+        yield scratch
     finally:
         scratch.remove()
+
+
+@contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Likewise, for those who need the folder alone."""
+    with open_scratch(parent) as scratch:
+        yield scratch.folder
 
 
 @contextmanager

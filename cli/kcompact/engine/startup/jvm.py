@@ -32,7 +32,7 @@ from kcompact.engine.startup.start_failures import Settings, last_words, not_sta
 from kcompact.engine.startup.worker_daemon import SOCKET_VARIABLE
 from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 from kcompact.errors import EngineError
-from kcompact.storage.scratch import scratch_folder
+from kcompact.storage.scratch import open_scratch
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -176,7 +176,8 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     temporary_root = spill_root(options.input_bytes)
     _refuse_odd_name(temporary_root)
     files = ExitStack()
-    folder = files.enter_context(scratch_folder(temporary_root))
+    scratch = files.enter_context(open_scratch(temporary_root))
+    folder = scratch.folder
     # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
     # cache with is started last of all, when the run's own folder is gone.
     java_command = _java(folder, cache, recording, verbose=options.verbose)
@@ -193,6 +194,7 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
                 cwd=working_folder,
                 env=environment,
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
+                pass_fds=[scratch.lock],  # Java outlives a killed run: its folder is not dead before it is
             )
     except OSError as error:
         files.close()
