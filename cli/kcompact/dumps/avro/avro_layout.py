@@ -30,10 +30,10 @@ from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, Datum, RecordRea
 from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, wire_schema
 from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import (
+    check_delete_flags,
     check_events,
     marks_of,
     parsed_values,
-    refuse_marked_deletes,
 )
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.envelope import AVRO, value_place
@@ -77,7 +77,7 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
     dialect = avro_dialect(columns, header.schema, wire, options)
     if marks := marks_of(dialect, columns.names):
         rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
-        refuse_marked_deletes(path, dialect, rows, marks, options)
+        check_delete_flags(path, dialect, rows, marks, options)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
 
 

@@ -25,7 +25,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     refuse_two_kinds,
     refuse_wrapped,
 )
-from kcompact.dumps.detect.event_proposals import check_events, refuse_marked_deletes
+from kcompact.dumps.detect.event_proposals import check_delete_flags, check_events
 from kcompact.dumps.detect.field_places import (
     markers_by_name,
     places_by_name,
@@ -181,7 +181,7 @@ def _with_places(
         deep_names = {name for row in sample for name in names_far_within(row)} if is_open else set()
         refuse_likely_places(path, parts, field_names | deep_names, options)
         refuse_windows(path, parts, field_names, options)
-        flag = refuse_marked_deletes(path, dialect, sample, field_names, options)
+        flag = check_delete_flags(path, dialect, sample, field_names, options)
         dialect = _changed(dialect, (("delete_flag", flag),))
     return dialect
 

@@ -50,13 +50,13 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
     return (f"{stays}; --cdc {name} counts it as a tombstone",)
 
 
-def refuse_marked_deletes(
+def check_delete_flags(
     path: str, dialect: Dialect, sample: list[Row], field_names: Iterable[str], options: ReadOptions
 ) -> str | None:
-    """Raise InputError where a field beside the values tells which records are deletes.
+    """A field that may tell which later records are deletes, as it is false in all that are sampled.
 
-    Not where the sampled deletes have no value, which makes them tombstones. Returns a field that may tell so
-    of later records, as it is false in all that are sampled.
+    Raises InputError where a field beside the values tells so of sampled records, and these have a value:
+    without one they are tombstones.
     """
     open_flag = None
     for name in marks_of(dialect, field_names):

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import (
+    check_delete_flags,
     check_events,
     marks_of,
     parsed_values,
-    refuse_marked_deletes,
 )
 from kcompact.dumps.detect.likely_encodings import note_on_python_texts
 from kcompact.dumps.detect.sampled_values import Row
@@ -85,7 +85,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             dialect = parquet_dialect(columns, schema, options)
         if groups and (marks := marks_of(dialect, columns.names)):
             rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
-            refuse_marked_deletes(path, dialect, rows, marks, options)
+            check_delete_flags(path, dialect, rows, marks, options)
         return Recognised("parquet", dialect, form, notes=notes)
 
 
