@@ -586,3 +586,11 @@ def test_flags_in_columns_tell_deletes_by_what_stands_there(
             assert [row["is_tombstone"] for row in index_all(dump)[0].to_pylist()] == [False, True]
     with open_one(path, fields={"value": "value"}) as dump:
         assert dump.files[0].dialect.value == "value"
+    rows[:] = [{"offset": n, "key": "a", "value": "v", name: no} for n in range(17_000)]
+    rows[-1] |= {"value": None, name: yes}
+    write_rows()
+    assert judged(path)[0][-1]["is_tombstone"]
+    rows[-1]["value"] = "v"
+    write_rows()
+    with pytest.raises(InputError, match=f"although they have a value, as the field {name} tells"):
+        judged(path)

@@ -77,7 +77,8 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
     dialect = avro_dialect(columns, header.schema, wire, options)
     if marks := marks_of(dialect, columns.names):
         rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
-        check_delete_flags(path, dialect, rows, marks, options)
+        flag = check_delete_flags(path, dialect, rows, marks, options)
+        dialect = replace(dialect, delete_flag=flag)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
 
 

@@ -139,7 +139,7 @@ class AvroReader:
         self._keyed = ValueKeys(file, notes).keyed if file.dialect.reads_values else None
         self._schema = file.shape.header.schema
         self.wire = wire_schema(self._schema)
-        named = {role: getattr(file.dialect, role) for role in ROLES}
+        named = {role: getattr(file.dialect, role) for role in (*ROLES, "delete_flag")}
         self.paths: dict[str, Path] = {r: tuple(dotted.split(".")) for r, dotted in named.items() if dotted}
         if file.dialect.value == "":
             self.paths["value"] = ()
@@ -193,6 +193,7 @@ class AvroReader:
             headers_of(self._get(datum, "headers")) if self._values else (),
             rules.to_timestamp_type(as_text(self._get(datum, "timestamp_type")), as_text(timestamp)),
         )
+        rules.refuse_delete(as_text(self._get(datum, "delete_flag")), record.value)
         return record if self._keyed is None else self._keyed(record)
 
     def _get(self, datum: Datum, role: str) -> Any:

@@ -85,7 +85,8 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             dialect = parquet_dialect(columns, schema, options)
         if groups and (marks := marks_of(dialect, columns.names)):
             rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
-            check_delete_flags(path, dialect, rows, marks, options)
+            flag = check_delete_flags(path, dialect, rows, marks, options)
+            dialect = replace(dialect, delete_flag=flag)
         return Recognised("parquet", dialect, form, notes=notes)
 
 

@@ -32,7 +32,7 @@ from kcompact.dumps.records.value_keys import ValueKeys
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-_PLACES = ("topic", "partition", "offset", "timestamp", "timestamp_type")
+_PLACES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "delete_flag")
 
 
 class ParquetReader:
@@ -95,13 +95,14 @@ class ParquetReader:
             headers_of(fields["headers"]) if "headers" in fields else (),
             rules.to_timestamp_type(fields.get("timestamp_type", MISSING), timestamp),
         )
+        rules.refuse_delete(fields.get("delete_flag", MISSING), value)
         self._ordinal += 1
         if record.key:
             rules.check_key(record.key, record.offset)
         return record if self._keyed is None else self._keyed(record)
 
     def _roles(self) -> list[str]:
-        return [role for role in ROLES if role != "headers" or self._headers]
+        return [role for role in (*ROLES, "delete_flag") if role != "headers" or self._headers]
 
     def value_column(self, source: "parquet.ParquetFile", group: RowGroup) -> str | None:
         """The column to read for the value; None: the row group says that none of its values is null."""
@@ -177,6 +178,7 @@ class RowGroupRows:
         time = types["timestamp"]
         return bool(
             not self._reader.needs_values
+            and dialect.delete_flag is None
             and dialect.empty_key != "null"
             and all(types[role] is not None for role in ("topic", "partition", "offset", "key"))
             and pa.types.is_string(types["topic"])
