@@ -217,6 +217,18 @@ def test_uuids_are_told_as_their_text(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", [pa.json_(), pa.json_(pa.large_string()), pa.opaque(pa.binary(), "a", "b")])
+def test_types_that_wrap_text_or_bytes_are_what_they_wrap(tmp_path: Path, kind: pa.DataType) -> None:
+    """As DuckDB, parquet-go and hyparquet write JSON: it became a JSON text of itself."""
+    texts = ['{"id": 1}', '{"a":"ü"}', None]
+    column = pa.ExtensionArray.from_storage(kind, pa.array(texts).cast(kind.storage_type))
+    rows = {"key": column, "value": column, "offset": [0, 1, 2]}
+    parquet.write_table(pa.table(rows), tmp_path / "orders-3.parquet")
+    stored = [None if text is None else text.encode() for text in texts]
+    records = decoded(tmp_path / "orders-3.parquet")
+    assert [(record.key, record.value) for record in records] == [(text, text) for text in stored]
+
+
 def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
     inner = pa.struct([("id", pa.int64()), ("price", pa.decimal128(9, 2)), ("raw", pa.binary())])
     inner = [
@@ -617,6 +629,54 @@ def test_tombstones_that_statistics_deny_are_refused(tmp_path: Path) -> None:
         ) as bad:
             copied(dump, table.to_pylist(), tmp_path)
     assert "nulls are tombstones" in (bad.value.hint or "")
+
+
+def test_tombstones_are_not_told_by_a_writer_that_leaves_nulls_out_of_its_count(tmp_path: Path) -> None:
+    """xitongsys/parquet-go says that a column has no null where it has one in each page."""
+    rows = {"key": [b"k"] * 40, "value": [None] * 16 + [b"v"] * 24, "offset": range(40), "topic": ["t"] * 40}
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.table(rows), path)
+    path = never_null(path, b"\0")
+    by_us, by_others = (
+        bytes([len(name)]) + name
+        for name in (parquet.read_metadata(path).created_by.encode(), b"parquet-go version latest")
+    )
+    body, end = path.read_bytes()[:-8], path.read_bytes()[-8:]
+    assert body.count(by_us) == 1
+    length = int.from_bytes(end[:4], "little") + len(by_others) - len(by_us)
+    path.write_bytes(body.replace(by_us, by_others) + length.to_bytes(4, "little") + end[4:])
+    with open_one(path) as dump:
+        table, _ = index_all(dump)
+        assert sum(table["is_tombstone"].to_pylist()) == 16
+        output = copied(dump, table.to_pylist(), tmp_path)
+    assert parquet.read_table(output) == pa.table(rows)
+
+
+def test_hadoop_s_lz4_is_copied_in_the_lz4_that_can_be_written(tmp_path: Path) -> None:
+    """As parquet-mr and Connect's sinks write it. pyarrow reads it and knows no name for it."""
+    path = written(tmp_path / "d.parquet", spark_rows(60), compression="lz4")
+    codec, hadoop_s = b"\x15\x0e", b"\x15\x0a"  # field 4 of a column chunk: 7, and 5
+    data = path.read_bytes()
+    for name in (b"key", b"value", b"topic", b"partition", b"offset", b"timestamp", b"timestampType"):
+        assert name + codec in data
+        data = data.replace(name + codec, name + hadoop_s)
+    path.write_bytes(data)
+    assert parquet.read_metadata(path).row_group(0).column(0).compression == "UNKNOWN"
+    with open_one(path) as dump:
+        output = copied(dump, index_all(dump)[0].to_pylist(), tmp_path)
+    assert read_parquet(output) == read_parquet(path)
+    assert parquet.read_metadata(output).row_group(0).column(0).compression == "LZ4"
+
+
+def test_encodings_that_cannot_be_read_are_not_called_damage(tmp_path: Path) -> None:
+    """As arrow-rs writes dictionaries of Arrow in its version 2.0."""
+    rows = {"key": pa.array(["a", "b"]).dictionary_encode(), "value": [b"v", None], "offset": [0, 1]}
+    path = tmp_path / "t+0+0.parquet"
+    how = {"use_dictionary": False, "column_encoding": {"key": "DELTA_BYTE_ARRAY"}}
+    parquet.write_table(pa.table(rows), path, **how)
+    with open_one(path) as dump, pytest.raises(InputError, match="Not yet implemented") as bad:
+        check_notes(dump, index_all(dump)[1])
+    assert "write it again with plain encodings" in (bad.value.hint or "")
 
 
 def test_a_column_named_as_a_field_of_a_struct_has_its_own_nulls(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def columns_of(path: str, schema: pa.Schema) -> Columns:
 
 
 def type_at(schema: pa.Schema, dotted: str | None) -> pa.DataType | None:
-    """The type of a column, without its dictionary; None if there is none of that name."""
+    """The type of a column, without its wrapping; None if there is none of that name."""
     if not dotted:
         return None
     names = [dotted] if dotted in schema.names else dotted.split(".")
@@ -68,7 +68,7 @@ def type_at(schema: pa.Schema, dotted: str | None) -> pa.DataType | None:
         if index < 0:
             return None
         kind = kind.field(index).type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return _without_wrapping(kind)
 
 
 _TEMPORAL_32 = (pa.types.is_date32, pa.types.is_time32)
@@ -107,7 +107,7 @@ def nested_of(column: pa.Array) -> list[Any]:
 
 def bytes_of(column: pa.Array) -> list[bytes | None]:
     """The bytes that keys or values stand for: their own, a number's digits, a UUID's text, or JSON's."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    kind = _without_wrapping(column.type)
     if _is_bytes(kind):
         return list(_stored(column, keep_text=False).to_pylist())
     cells = [_plain(cell, kind) for cell in _stored(column, keep_text=True).to_pylist()]

@@ -28,6 +28,7 @@ DAMAGED_HINT = "copy or export it again; what can still be read is not the whole
 _CUT_HINT = (
     "a Parquet file ends in its table of contents, so nothing of a cut one can be read: export it again"
 )
+_UNKNOWN_HINT = "write it again with plain encodings, and without dictionaries among its types"
 _ENCRYPTED_HINT = "decrypt it first, or export as JSON lines, CSV or Avro"
 _INT96_HINT = (
     "if none of them is beyond the year 2262, write it again with timestamps of 64 bits, as pyarrow does:"
@@ -269,7 +270,9 @@ def naming(number: int) -> Iterator[None]:
             raise
         raise bad_row_group(number, str(error), error.hint) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
-        raise bad_row_group(number, f"cannot be read ({first_line(error)})") from error
+        reason = first_line(error)
+        hint = _UNKNOWN_HINT if reason.startswith("Not yet implemented") else DAMAGED_HINT
+        raise bad_row_group(number, f"cannot be read ({reason})", hint) from error
 
 
 def first_line(error: Any) -> str:

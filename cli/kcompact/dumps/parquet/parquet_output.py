@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 OURS = {b"kcompact": b"plain envelope"}
 _LENGTH = struct.Struct("<q")
 _ARROW_SCHEMA = b"ARROW:schema"
+_CODECS = {  # as pyarrow takes them, by what it calls them in a file; Hadoop's LZ4 it reads and cannot write
+    "UNCOMPRESSED": "NONE",
+    "LZ4_RAW": "LZ4",
+    "UNKNOWN": "LZ4",
+}
 _FEW_ROWS = 1 << 20
 _MOST_BYTES = 512 << 20  # of a row group, unpacked
 
@@ -58,11 +63,7 @@ def form_of(source: "parquet.ParquetFile") -> ParquetForm:
     about = source.metadata
     groups = [about.row_group(number) for number in range(about.num_row_groups)]
     chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
-    # By their names as pyarrow takes them.
-    codecs = {
-        chunk.path_in_schema: chunk.compression.replace("UNCOMPRESSED", "NONE").lower().removesuffix("_raw")
-        for chunk in chunks
-    }
+    codecs = {chunk.path_in_schema: _CODECS.get(chunk.compression, chunk.compression) for chunk in chunks}
     with_dictionary = {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page}
     return ParquetForm(
         schema=source.schema_arrow,

@@ -146,11 +146,18 @@ def _first_leaf(schema: pa.Schema, dotted: str) -> str:
     return dotted
 
 
+_MISCOUNTS_NULLS = "parquet-go version latest"
+
+
 def has_no_null(source: "parquet.ParquetFile", group: RowGroup, name: str) -> bool:
     """Whether the statistics of a row group say that a column is never null.
 
     A field of a struct may have the path of another column, whose name has a dot: then both have to say so.
+    xitongsys/parquet-go says it of columns with nulls, too: it leaves out the first value of each page.
     """
+    with suppress(UnicodeDecodeError):  # a damaged name
+        if source.metadata.created_by == _MISCOUNTS_NULLS:
+            return False
     about = source.metadata.row_group(group.number)
     columns = (about.column(index) for index in range(about.num_columns))
     figures = [column.statistics for column in columns if column.path_in_schema == name]
