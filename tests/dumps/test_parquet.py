@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -677,6 +678,18 @@ def test_encodings_that_cannot_be_read_are_not_called_damage(tmp_path: Path) -> 
     with open_one(path) as dump, pytest.raises(InputError, match="Not yet implemented") as bad:
         check_notes(dump, index_all(dump)[1])
     assert "write it again with plain encodings" in (bad.value.hint or "")
+
+
+def test_variants_are_refused(tmp_path: Path) -> None:
+    """Their inner parts are no value, and a copy would be a struct."""
+    path = tmp_path / "orders-3.parquet"
+    rows = duckdb.sql("SELECT i AS offset, 'k' AS key, {'a': i}::VARIANT AS value FROM range(3) t(i)")
+    rows.write_parquet(str(path))
+    with pytest.raises(InputError, match="column value is of Parquet's type VARIANT") as bad:
+        decoded(path)
+    assert "COLUMN::JSON" in (bad.value.hint or "")
+    rows.project("* REPLACE (value::JSON AS value)").write_parquet(str(path))
+    assert [record.value for record in decoded(path)] == [b'{"a":0}', b'{"a":1}', b'{"a":2}']
 
 
 def test_a_column_named_as_a_field_of_a_struct_has_its_own_nulls(tmp_path: Path) -> None:

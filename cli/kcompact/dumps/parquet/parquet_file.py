@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -34,6 +35,8 @@ _INT96_HINT = (
     "if none of them is beyond the year 2262, write it again with timestamps of 64 bits, as pyarrow does:"
     " from pyarrow import parquet; parquet.write_table(parquet.read_table(FILE), NEW)"
 )
+_VARIANT_HINT = "write it as JSON: in DuckDB COLUMN::JSON, in Spark to_json(COLUMN)"
+_VARIANT = re.compile(r" group field_id=\S+ (.+) \(Variant\(\d+\)\) \{$", re.MULTILINE)
 _SPARK = b"org.apache.spark.version"
 _SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a footer that is plain though columns are encrypted
 _END = struct.Struct(f"<I{len(MAGIC)}s")  # the footer's length with its signature, and the magic
@@ -103,6 +106,13 @@ def refuse_encrypted(path: str, data: ParquetInput, file: "parquet.ParquetFile")
             source.close()
     if footer_bytes - file.metadata.serialized_size == _SIGNATURE_BYTES:
         raise InputError(f"{path}: Parquet with encrypted columns", hint=_ENCRYPTED_HINT)
+
+
+def refuse_variants(path: str, file: "parquet.ParquetFile") -> None:
+    """Raise InputError for columns of type VARIANT, which Arrow reads as structs of their inner parts."""
+    column = _VARIANT.search(repr(file.schema))
+    if column:
+        raise InputError(f"{path}: the column {column[1]} is of Parquet's type VARIANT", hint=_VARIANT_HINT)
 
 
 def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile") -> None:

@@ -44,6 +44,7 @@ from kcompact.dumps.parquet.parquet_file import (
     reading_footer,
     refuse_encrypted,
     refuse_nanoseconds,
+    refuse_variants,
     row_groups,
 )
 from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
@@ -71,6 +72,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             check_columns(source.metadata)
             schema, groups, form = source.schema_arrow, row_groups(source, data), form_of(source)
             columns = columns_of(path, schema)
+            refuse_variants(path, source)
         refuse_nanoseconds(path, data, source)
         if is_ours(schema):  # options describe what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
