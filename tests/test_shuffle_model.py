@@ -1,6 +1,8 @@
 """The model of what goes through the shuffle, held against the stages themselves; the table that it makes."""
 
 import importlib.util
+import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -43,3 +45,15 @@ def test_the_model_cuts_and_merges_as_the_program_does(shuffle: ModuleType) -> N
 def test_the_page_shows_what_the_model_says(shuffle: ModuleType) -> None:
     page = (ROOT / "docs" / "ten-terabytes.md").read_text()
     assert "\n".join(shuffle.ten_terabyte_rows()) in page
+
+
+def test_the_page_reckons_with_the_cpu_time_that_is_published() -> None:
+    matches = json.loads((ROOT / "bench" / "results.json").read_text())["matches"]
+    (large,) = (match for match in matches if match["name"] == "large")
+    published = large["contestants"]["kcompact"]["cpu_s"] / (large["dump_bytes"] / 1e9)
+    page = (ROOT / "docs" / "ten-terabytes.md").read_text()
+    pattern = r"([\d.]+) CPU seconds a GB,.* ([\d.]+) core hours .* ([\d.]+) minutes on 64 cores"
+    seconds, hours, minutes = map(float, re.findall(pattern, " ".join(page.split()))[0])
+    assert seconds == pytest.approx(published, rel=0.2)
+    assert hours == pytest.approx(seconds * 10_000 / 3600, rel=0.1)
+    assert minutes == pytest.approx(hours * 60 / 64, rel=0.1)

@@ -135,7 +135,7 @@ Options used most (--help-all lists all):
   --drop-tombstones       tombstones may have been dropped at once
   --absent-keys FILE      evidence that these keys are gone
   --checkpoint FILE       how far the broker had cleaned
-  --max-findings N        findings shown of each kind (default: 20)
+  --max-findings N        findings named of each kind and log (text: 3)
   --partitions LIST       read only these, such as 0,3-5
   -q, --quiet             no notes, no progress, no answer on the terminal
 """

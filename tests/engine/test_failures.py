@@ -256,6 +256,7 @@ def test_a_killed_java_is_explained(tmp_path: Path, job: str) -> None:
     code, out, err = finish(process)
     assert (code, out) == (2, ""), err
     assert err.splitlines()[0] == "error: Spark's Java died (signal 9)"
+    assert "--driver-memory" not in err, "the kernel kills what takes too much: more would be worse"
     assert wait_until(lambda: is_clean(temporary), seconds=0.5), processes_of(temporary)
 
 

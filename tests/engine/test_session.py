@@ -73,6 +73,32 @@ def test_java_ends_though_the_run_died_before_it_answered_and_others_clear_up(tm
     assert wait_until(is_over, seconds=60), processes_of(tmp_path)
 
 
+_JAVA_DIES_ONCE_ITS_CONTEXT_IS_MADE = """
+from pathlib import Path
+from kcompact.engine import session
+from kcompact.engine.startup.aot_cache import AotCache
+
+connect = session._connect
+
+def connect_and_kill(java, options):
+    connect(java, options)
+    session._connect = connect
+    java.process.kill()
+    raise ConnectionError
+
+session._connect = connect_and_kill
+spark = session._OwnSpark(session.SessionOptions(master="local[1]"))
+spark._cache, spark._cached = AotCache(Path("spark.aot")), True
+print(spark.session().range(3).count())
+spark.java.kill()
+"""
+
+
+def test_a_java_that_dies_while_a_cache_is_used_is_started_once_more(tmp_path: Path) -> None:
+    run = run_python(_JAVA_DIES_ONCE_ITS_CONTEXT_IS_MADE, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "3\n", "")
+
+
 def test_a_folder_for_temporary_files_with_a_comma_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "a,b"
     folder.mkdir()

@@ -105,6 +105,10 @@ def test_spark_s_own_scripts_are_quoted_in_a_sentence_too(
             "BindException: in use",
         ),
         ("Invalid heap\nError: Could not create the Java Virtual Machine.\n", "Invalid heap"),
+        (
+            "VM warning: x\n#\n# There is insufficient memory.\n# An error report is saved as:\n# /a.log\n",
+            "There is insufficient memory.",
+        ),
     ],
 )
 def test_java_s_last_word_on_the_cause_counts(log: str, reason: str | None, tmp_path: Path) -> None:

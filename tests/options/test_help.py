@@ -13,6 +13,8 @@ import typer
 
 from conftest import Run
 from kcompact.frame import app
+from kcompact.options.output_options import AnswerFormat
+from kcompact.options.verify_options import AnswerOptions
 from kcompact.short_help import HELP, help_of
 
 GROUP = typer.main.get_command(app)
@@ -71,6 +73,15 @@ def test_the_short_help_names_options_that_the_command_has(name: str) -> None:
     words = {word for line in listed for word in re.findall(r"(?<!\S)--?[a-z0-9-]+", line)}
     assert 10 <= len(listed) <= 12
     assert words <= options_of(name)
+
+
+def test_both_helps_tell_how_many_findings_are_named(kcompact: Cli) -> None:
+    as_text, on_a_page = (
+        AnswerOptions(report_format=each).most_findings for each in (AnswerFormat.TEXT, AnswerFormat.HTML)
+    )
+    long = " ".join(kcompact("verify", "--help-all").stdout.split())
+    assert f"(default: {as_text} as text, all in JSON, else {on_a_page})" in long
+    assert re.search(rf"--max-findings N .*\(text: {as_text}\)$", HELP["verify"], re.MULTILINE)
 
 
 @each_command

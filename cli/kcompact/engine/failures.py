@@ -7,6 +7,7 @@ are recognised here by words in them. Anything else stays as it is: it is a bug.
 import errno
 import itertools
 import re
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ from kcompact.printable import terminal_lines
 from kcompact.storage.disk import write_error
 
 _MORE_MEMORY = "give Spark's Java more memory with --driver-memory, such as 4g"
+_OUT_OF_MEMORY = "most often the machine ran out of memory; --master 'local[1]' needs less"
 _FULL_JDK = (
     "executors need a full JDK of Java 17 or later (with the module jdk.incubator.vector), and kcompact's"
     " Python packages; --verbose shows Spark's log"
@@ -33,7 +35,7 @@ _KNOWN = (
     (
         "Python worker exited unexpectedly",
         "a Python worker of Spark was killed or crashed",
-        "most often the machine ran out of memory; --master 'local[1]' needs less",
+        _OUT_OF_MEMORY,
     ),
     ("Master removed our application", "the cluster gave up on this run's executors", _FULL_JDK),
     ("All masters are unresponsive", "the cluster cannot be reached", "look at the address in --master"),
@@ -162,7 +164,11 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     """The error to show in place of one of Spark's; None where it is a bug and has to stay as it is."""
     explanation = _explained_by_text(str(error), java) if _is_of_spark(error) else None
     if explanation is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
-        return EngineError(f"Spark's Java died ({_cause(java.process.returncode)})", hint=_MORE_MEMORY)
+        code = java.process.returncode
+        hint = (
+            _OUT_OF_MEMORY if code == -signal.SIGKILL else _MORE_MEMORY
+        )  # the kernel kills for want of memory
+        return EngineError(f"Spark's Java died ({_cause(code)})", hint=hint)
     return explanation
 
 

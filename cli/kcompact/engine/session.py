@@ -51,6 +51,7 @@ class _OwnSpark:
         # Once more without the cache; if that goes well, the cache was to blame.
         self._cached = False
         self.java.kill()
+        _forget_session()  # a context that was begun is in the way of another
         self.java = self._launch()
         session = _connect(self.java, self._options)
         self._cache.discard()

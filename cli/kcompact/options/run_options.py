@@ -29,7 +29,9 @@ class RunOptions:
     )
     verbose: bool = flag("Show Spark's own log on stderr, and name files that cannot be read in parallel.")
     quiet: bool = flag(
-        "No notes, no progress, no text report: only errors, warnings and files.", "--quiet", "-q"
+        "No notes, no progress, no text report; errors and warnings stay, files are written.",
+        "--quiet",
+        "-q",
     )
 
     @property

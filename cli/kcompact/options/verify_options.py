@@ -75,7 +75,7 @@ class AnswerOptions:
         "How the answer is shown.", None, "--format", default=AnswerFormat.TEXT
     )
     max_findings: int | None = option(
-        "Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON)",
+        "Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON, else 20)",
         "N",
         min=0,
     )

@@ -17,6 +17,7 @@ _SUSPECTS_NAMED = 5
 _LONGEST_REASON = 300
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 _SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception", "Run with --help")
+_SAID_AT_A_CRASH = "# "
 _SAID_BY_SPARKS_SCRIPT = "CMD: bad array subscript"  # of Java's options, when there was no Java to print them
 _OF_KUBERNETES = "KubernetesClientException: "
 _BEFORE_THE_ANSWER = " Received status: "  # whole, as an object of Java's
@@ -38,7 +39,8 @@ def not_started(cause: str, settings: Settings) -> EngineError:
 def last_words(log: Path) -> str:
     """The last thing that Java said about why it ended; empty if it said nothing."""
     lines = log.read_text(errors="replace").strip().splitlines()
-    reasons = [line for line in lines if _is_reason(line)]
+    crash = [line.removeprefix(_SAID_AT_A_CRASH) for line in lines if line.startswith(_SAID_AT_A_CRASH)]
+    reasons = crash[:1] or [line for line in lines if _is_reason(line)]  # the last of a crash names a file
     return without_package(reasons[-1]) if reasons else ""
 
 
