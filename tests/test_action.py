@@ -68,8 +68,8 @@ def test_compact_hands_its_html_report_on(program: Path, tmp_path: Path) -> None
 
 
 def test_a_job_that_cannot_be_done_fails_the_step_with_2(program: Path, tmp_path: Path) -> None:
-    code, _, log = step(program, tmp_path, COMMAND="inspect", DUMP="nowhere.jsonl", OPTIONS="")
-    assert code == 2
+    code, results, log = step(program, tmp_path, COMMAND="inspect", DUMP="nowhere.jsonl", OPTIONS="")
+    assert (code, results["findings"]) == (2, "")
     assert "error: nowhere.jsonl: no such file or folder" in log
 
 

@@ -76,6 +76,13 @@ def test_a_quiet_run_shows_no_bar(dump: Path) -> None:
     assert on_a_terminal("compact", dump, "--dry-run", "-q") == (0, "", "")
 
 
+@pytest.mark.spark
+def test_a_log_with_colours_shows_no_bar(dump: Path) -> None:
+    command = [sys.executable, "-c", MAIN, "compact", str(dump), "--dry-run", "--format", "json"]
+    run = subprocess.run(command, env=os.environ | {"FORCE_COLOR": "1"}, capture_output=True, check=True)
+    assert run.stderr == b""
+
+
 def test_bytes_of_all_tasks_are_added_up_and_none_counts_more_than_it_has(tmp_path: Path) -> None:
     meter, other = Meter(tmp_path, READ, "0", 100), Meter(tmp_path, READ, "1", 50)
     meter.add(30)

@@ -79,7 +79,7 @@ def _show(job: _Job) -> None:
         return
     from kcompact.console import stderr
 
-    if not stderr.is_terminal:
+    if not (stderr.is_terminal and stderr.file.isatty()):  # FORCE_COLOR alone makes no terminal of a log
         return
     with _bar(stderr) as bar:
         row = bar.add_task("starting", total=job.input_bytes or None)
