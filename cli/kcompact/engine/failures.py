@@ -165,9 +165,8 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     explanation = _explained_by_text(str(error), java) if _is_of_spark(error) else None
     if explanation is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
         code = java.process.returncode
-        hint = (
-            _OUT_OF_MEMORY if code == -signal.SIGKILL else _MORE_MEMORY
-        )  # the kernel kills for want of memory
+        is_killed = code == -signal.SIGKILL  # by the kernel, for want of memory
+        hint = _OUT_OF_MEMORY if is_killed else _MORE_MEMORY
         return EngineError(f"Spark's Java died ({_cause(code)})", hint=hint)
     return explanation
 
