@@ -542,7 +542,18 @@ def test_marks_of_tombstones_and_of_other_things_are_none(
         assert dump.files[0].dialect.key == "key"
 
 
-@pytest.mark.parametrize("name", ["tombstone", "isDeleted", "kafka_tombstone_message"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tombstone",
+        "isDeleted",
+        "kafka_tombstone_message",
+        "is_null",
+        "valueIsNull",
+        "null_value",
+        "isPayloadNull",
+    ],
+)
 def test_a_flag_that_tells_a_delete_whose_value_is_empty_is_asked_about(name: str, tmp_path: Path) -> None:
     """As NiFi and Redpanda Connect write tombstones: an empty content, and a flag."""
     row = {"offset": 0, "key": "a", "value": "v", name: False}
@@ -553,6 +564,8 @@ def test_a_flag_that_tells_a_delete_whose_value_is_empty_is_asked_about(name: st
         open_one(path)
     with open_one(path, fields={"value": "value"}):
         pass
+    with open_one(path, tombstone="empty") as dump:
+        assert [row["is_tombstone"] for row in index_all(dump)[0].to_pylist()] == [False, True]
 
 
 @pytest.mark.parametrize("kind", ["avro", "parquet"])

@@ -1,5 +1,6 @@
 """Words and empties that may be nulls: what a hint offers for each reading is what the records then say."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -193,3 +194,66 @@ def test_an_empty_text_of_kafka_dump_s_parquet_is_asked_about(tmp_path: Path) ->
         refuse_doubts(dump, notes, {"key": "it", "value": "it"})
     parquet.write_table(pa.Table.from_pylist(rows).drop_columns(["timestamptype"]), path)  # another tool's
     assert pairs(path)[1:] == [(b"b", b""), (b"", b"w")]
+
+
+def envelopes(path: Path, contents: list[tuple[Any, Any]], **more: Any) -> Path:
+    """JSON lines as a script writes them: of two partitions in turn."""
+    rows = [
+        {"topic": "t", "partition": at % 2, "offset": at, "key": key, "value": value} | more
+        for at, (key, value) in enumerate(contents)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_empty_keys_of_json_may_be_none_where_no_record_lacks_one(tmp_path: Path) -> None:
+    """Go's ``string(key)`` is one: all records without a key would be one key."""
+    path = envelopes(tmp_path / "t.jsonl", [("a", "1")] * 400 + [("", "2")] * 4)
+    error = question(path, "key")
+    assert "4 records with an empty key" in str(error)
+    assert "--missing-key null|empty" in str(error.hint)
+    assert [key for key, _ in pairs(path, missing_key="null")][-4:] == [None] * 4
+    assert [key for key, _ in pairs(path, missing_key="empty")][-4:] == [b""] * 4
+
+
+@pytest.mark.parametrize("contents", [[("", "2")] * 2, [(None, "1"), *[("", "2")] * 9]])
+def test_empty_keys_of_json_are_empty_where_nothing_hangs_on_it_or_others_are_none(
+    contents: list[tuple[Any, Any]], tmp_path: Path
+) -> None:
+    path = envelopes(tmp_path / "t.jsonl", [("a", "1"), ("b", "1"), *contents])
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        refuse_doubts(dump, notes, {"key": "it"})
+    assert pairs(path)[-1] == (b"", b"2")
+
+
+@pytest.mark.parametrize("text", ["", "None", "undefined", "null"])
+def test_values_of_json_that_may_be_nulls_are_noted_where_none_is(text: str, tmp_path: Path) -> None:
+    contents = [("a", "1"), ("b", text), ("c", text)]
+    path = envelopes(tmp_path / "t.jsonl", contents)
+    (note,) = open_one(path).files[0].dialect.notes
+    option = shlex.split(note.partition("--tombstone ")[2])[0]
+    assert [value for _, value in pairs(path, tombstone=option)] == [b"1", None, None]
+    assert open_one(path, tombstone=option).files[0].dialect.notes == ()
+    for others in ([*contents, ("d", None)], [*contents[:2], ("d", "1")]):
+        assert open_one(envelopes(path, others)).files[0].dialect.notes == ()
+    assert open_one(envelopes(path, contents), dialect="kcl").files[0].dialect.notes == ()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize(("told", "is_noted"), [("null", True), ("literal:NULL", True), ("none", False)])
+def test_values_that_are_not_there_are_noted_where_the_told_tombstone_is_nowhere(
+    told: str, is_noted: bool, kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        path.write_text("topic,partition,offset,key,value\nt,0,0,a,1\nt,0,1,a,\n")
+    else:
+        envelopes(path, [("a", "1")])
+        path.write_text(path.read_text() + '{"topic": "t", "partition": 0, "offset": 2, "key": "a"}\n')
+    notes = [note for note in judged(path, tombstone=told) if "--tombstone missing takes them" in note]
+    assert bool(notes) is is_noted
+    assert pairs(path, tombstone="missing")[-1] == (b"a", None)
+    if kind == "csv":
+        path.write_text("topic,partition,offset,key,value\nt,0,0,a,NULL\nt,0,1,a,\n")
+        assert judged(path, tombstone="literal:NULL") == []

@@ -167,6 +167,8 @@ def test_a_value_of_another_tool_s_name_behind_the_first_records_is_no_tombstone
         ("valueDeserializationError", "no schema", "the value is null only because it was not decoded"),
         ("value_error", {"code": 3}, "the value is null only because it was not decoded"),
         ("key_error", "no schema", "the key is null only because it was not decoded"),
+        ("error", "Expecting value", "the value is null only because it was not decoded"),
+        ("parseError", True, "the value is null only because it was not decoded"),
         ("ValueEncoding", "base64", "a ValueEncoding, which the first records lack"),
         ("keyEncoding", "base64", "a keyEncoding, which the first records lack"),
         ("isTombstone", True, "records may delete their keys although they have a value"),
@@ -181,7 +183,7 @@ def test_the_first_record_that_says_more_of_itself_ends_the_run(
     rows = [envelope(n, partition=0, value="v") for n in range(400)]
     late = envelope(400, partition=0, value="w")
     late |= {} if "error" not in name.lower() else {"key" if "key" in name else "value": None}
-    for said in (None, False):
+    for said in (None, False, *([0, ""] if "rror" in name else [])):
         assert len(places(write(tmp_path / "dump.jsonl", [*rows, late | {name: said}]))) == 401
     with pytest.raises(InputError, match=f":401: .*{message}") as refused:
         places(write(tmp_path / "dump.jsonl", [*rows, late | {name: member}]))
@@ -391,6 +393,7 @@ def test_the_hint_for_messages_of_spring_names_every_part_and_works(tmp_path: Pa
                 "kafka_receivedMessageKey": "a",
                 "kafka_receivedTopic": "orders",
                 "kafka_receivedTimestamp": 1_700_000_000_000,
+                "timestamp": 1_700_000_000_555,
             },
         }
         for partition in (0, 1)
@@ -400,7 +403,7 @@ def test_the_hint_for_messages_of_spring_names_every_part_and_works(tmp_path: Pa
         pass
     option = (refusal.value.hint or "").partition("--fields ")[2].partition(";")[0]
     fields = dict(pair.split("=") for pair in option.split(","))
-    assert fields["timestamp"] == "headers.kafka_receivedTimestamp"
+    assert fields["timestamp"] == "headers.kafka_receivedTimestamp"  # not that of Spring's own message
     assert places(path, fields=fields) == [("orders", 0, 7), ("orders", 1, 7)]
     del fields["partition"]
     with pytest.raises(InputError, match="no partition by a name that is known") as refusal:
@@ -457,3 +460,37 @@ def test_windows_are_joined_with_the_key_as_the_hint_says(form: str, tmp_path: P
         (split,) = dump.splits(1 << 40)
         records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
     assert [(record.key, record.value) for record in records] == [(b'["a",2,1]', None), (b'["a",2,3]', None)]
+
+
+@pytest.mark.parametrize(
+    "error", ["error", "exception", "decode_error", "Parse_Error", "deserialization-error"]
+)
+@needs_jq
+def test_a_value_that_is_null_beside_an_error_is_no_tombstone(error: str, tmp_path: Path) -> None:
+    """As a script writes a record that it could not decode: the value before it would go."""
+    rows = [envelope(n, partition=0, value="v", **{error: None}) for n in range(3)]
+    for value in ({"value": None}, {}):
+        failed = envelope(3, partition=0, **value, **{error: "Expecting value: line 1"})
+        path = tmp_path / "dump.json"
+        path.write_text(json.dumps([*rows, failed]))
+        with pytest.raises(InputError, match="is null only because it was not decoded") as refused:
+            places(path)
+        command = (
+            str(refused.value.hint).partition("of the record: ")[2].replace("FILE", shlex.quote(str(path)))
+        )
+        without = subprocess.run(["bash", "-c", command.partition(" > ")[0]], capture_output=True, check=True)
+        (tmp_path / "new.jsonl").write_bytes(without.stdout)
+        assert len(places(tmp_path / "new.jsonl")) == 4
+        for nothing in (0, "", False):
+            path.write_text(json.dumps([*rows, failed | {error: nothing}]))
+            assert len(places(path)) == 4
+
+
+def test_the_hint_for_places_in_an_object_names_the_time_among_them(tmp_path: Path) -> None:
+    meta = {"topic": "t", "partition": 0, "offset": 1, "ts": 1_700_000_000_001}
+    path = write(tmp_path / "dump.jsonl", [{"key": "a", "value": "1", "meta": meta}])
+    with pytest.raises(InputError, match=r"it may be the field meta\.topic") as refused, open_one(path):
+        pass
+    option = shlex.split(str(refused.value.hint).partition("--fields ")[2])[0].rstrip(",")
+    with open_one(path, fields=dict(pair.split("=") for pair in option.split(","))) as dump:
+        assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_001]

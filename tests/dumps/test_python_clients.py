@@ -191,3 +191,16 @@ def test_columns_of_what_python_prints_of_bytes_are_noted(tmp_path: Path) -> Non
     parquet.write_table(pa.Table.from_pylist([rows[0], rows[1] | {"value": "b'x' or b'y' and so on"}]), path)
     with open_one(path) as dump:
         assert not any("as Python prints bytes" in note for note in dump.notes)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_none_beside_keys_as_python_prints_bytes_is_no_key(kind: str, tmp_path: Path) -> None:
+    """``str(key)`` beside a value that was decoded."""
+    path = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        path.write_text("topic,partition,offset,key,value\nt,0,0,b'a',1\nt,0,1,None,2\n")
+    else:
+        row = {"topic": "t", "partition": 0}
+        rows = [{"offset": 0, "key": "b'a'", "value": "1"}, {"offset": 1, "key": "None", "value": "2"}]
+        path.write_text("".join(json.dumps(row | each) + "\n" for each in rows))
+    assert [(key, value) for key, value, _ in contents(path)] == [(b"a", b"1"), (None, b"2")]

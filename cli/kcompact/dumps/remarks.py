@@ -1,5 +1,7 @@
 """Remarks on a dump that was read: what was left out of it, or taken for something."""
 
+from shlex import quote
+
 from kcompact.counted import counted
 from kcompact.dumps.null_texts import notes_on_null_texts
 from kcompact.dumps.options import ReadOptions
@@ -54,6 +56,7 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
         ]
         + _unknown_lines(file, notes)
         + _empty_texts(file, notes, options)
+        + _without_tombstones(file, notes, options)
         + notes_on_null_texts(file, notes, options)
     )
 
@@ -80,3 +83,13 @@ def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> lis
         " nothing, --tombstone missing takes them as such"
     )
     return [text]
+
+
+def _without_tombstones(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
+    """Values that are not there, and empty by what the user says tombstones are, of which that shows none."""
+    count, tombstone = notes.counts.get("missing_value", 0), options.tombstone
+    is_meant = tombstone is None or tombstone == "none" or notes.counts.get("literal_value")
+    if is_meant or not count or file.dialect.missing_value == "null":
+        return []
+    records = f"{counted(count, 'record')} with no value, read as an empty one by --tombstone {quote(str(tombstone))}"
+    return [f"{file.path}: {records}; --tombstone missing takes them as tombstones"]

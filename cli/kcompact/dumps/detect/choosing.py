@@ -41,7 +41,7 @@ from kcompact.dumps.detect.fitting import (
 )
 from kcompact.dumps.detect.likely_encodings import PYTHON_BYTES, PYTHON_NONE
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import ONE_EACH, ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
@@ -72,8 +72,10 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
     if layout == "csv_lines" and options.dialect is None:
         notes += _ask_for_rounded_keys(path, dialect, sample)
+    if layout != "csv_lines" and options.tombstone is None:
+        notes += _notes_on_null_values(dialect, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
-    dialect = with_options(dialect, options)
+    dialect = with_options(_doubting_empty_keys(layout, dialect, sample), options)
     if clock := clock_of_tool(path, dialect, sample, options):
         dialect, notes = _changed(dialect, (("timestamp", None),)), notes + clock
     if notes:
@@ -125,6 +127,35 @@ def _notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
         for text in NULL_TEXTS.values()
         if counts[text] > 1
     )
+
+
+def _notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Likewise on values, where none is null and the tool is not known: an empty one may be null, too."""
+    is_open = not (dialect.sure or dialect.null_literal or dialect.value_encoding != "text")
+    values = [*values_at(sample, dialect.value)] if is_open else []
+    if None in values or len(values) < len(sample):
+        return ()
+    counts = Counter(value for value in values if isinstance(value, str))
+    forms = {"": "empty", **{text: f"the text {text}" for text in NULL_TEXTS.values()}}
+    options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
+    return tuple(
+        f"several values of the first records are {form}, and none is null: if the tool writes that for a"
+        f" tombstone, --tombstone {options[text]} takes it as such"
+        for text, form in forms.items()
+        if counts[text] > 1
+    )
+
+
+def _doubting_empty_keys(layout: str, dialect: Dialect, sample: list[Row]) -> Dialect:
+    """The dialect of JSON by an unknown tool that may write an empty key for none, as no record lacks one.
+
+    So does Go's ``string(key)``. Records without a key would be one key.
+    """
+    keys = [*values_at(sample, dialect.key)]
+    if layout == "csv_lines" or dialect.sure or None in keys or len(keys) < len(sample):
+        return dialect
+    changes = ("doubtful_key", dialect.doubtful_key | {"empty"}), ("key_settled_by", ONE_EACH)
+    return _changed(dialect, changes)
 
 
 def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
@@ -206,8 +237,8 @@ def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOpti
         encodings["null_literal"] = _CLICKHOUSE_NULL
     if set(encodings.values()) == {"python"}:
         encodings["headers_encoding"] = "python"
-        if may_be_null:
-            encodings["null_literal"] = PYTHON_NONE  # as Python writes null where it writes bytes so
+    if "python" in encodings.values() and may_be_null:
+        encodings["null_literal"] = PYTHON_NONE  # as Python writes null where it writes bytes so
     return encodings
 
 

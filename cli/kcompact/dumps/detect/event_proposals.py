@@ -66,7 +66,8 @@ def check_delete_flags(
         if not marks or not (is_flag or marks <= (_DIFFS if name.endswith("diff") else _CHANGES)):
             continue
         deletes = [row for mark, row in marked if mark in (FLAGS_SET if is_flag else DELETES)]
-        if not (deletes or is_flag) or any(value is not None for value in values_at(deletes, dialect.value)):
+        nulls = (None, "") if dialect.empty_value == "null" else (None,)
+        if not (deletes or is_flag) or any(value not in nulls for value in values_at(deletes, dialect.value)):
             refuse_marks(path, [name], dialect.value, options)
         elif not deletes:
             open_flag = name

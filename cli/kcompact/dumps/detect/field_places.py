@@ -51,7 +51,8 @@ def _reasons_by_name(dialect: Dialect, plain_names: dict[str, str]) -> Changes:
         if not place or getattr(dialect, f"{role}_error"):
             continue
         part = "|".join(map(re.escape, (*ALIASES[role], plain_name(path_of(place)[-1]))))
-        reason = re.compile(rf"(?:{part}){_REASONS}|{_EXCEEDED}\.{role}")
+        any_part = "?" if role == "value" else ""  # an error without a name is most likely the value's
+        reason = re.compile(rf"(?:{part}){any_part}{_REASONS}|{_EXCEEDED}\.{role}")
         named = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
         places |= {f"{role}_error": name for name in named if path_of(name)[0] != path_of(place)[0]}
     return places

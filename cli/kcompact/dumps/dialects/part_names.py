@@ -18,11 +18,11 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "offset": ("offset", "kafka offset", "partition offset", "metadata.offset"),  # the third is Trino's
     "timestamp": (
+        "kafka received timestamp",  # Spring's, beside the time at which it made its own message
         *("timestamp ms", "timestamp", "ts", "time"),  # ClickHouse has seconds beside milliseconds
         *("kafka timestamp ms", "kafka timestamp", "metadata.timestamp"),
         *("create time", "log append time"),  # as Kafka calls its types, and Snowflake's connector the field
         "kafka ts value",  # dlt's
-        "kafka received timestamp",
     ),
     "timestamp_type": ("timestamp type", "ts type"),
     "key": ("key", "kafka key", "message key", "metadata.key", "kafka received message key"),
@@ -89,7 +89,11 @@ def refuse_likely_places(
             likely[role] = [name for name in beside if ending.search(_innermost(name))]
     roles = [role for role, names in likely.items() if names]
     if roles:
-        fields = shlex.quote(",".join(f"{role}={likely[role][0]}" for role in roles))
+        named = {role: likely[role][0] for role in roles}
+        times = [name for name in beside if _innermost(name) in ALIASES["timestamp"]]
+        if times and places["timestamp"] is None and "timestamp" not in options.fields:
+            named["timestamp"] = times[0]
+        fields = shlex.quote(",".join(f"{role}={name}" for role, name in named.items()))
         absent = ",".join(f"{role}=" for role in roles)
         parts = " and no ".join(roles)
         shown_names = name_list(list(dict.fromkeys(name for role in roles for name in likely[role])))
@@ -158,7 +162,10 @@ def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flag
 
 
 _MARK = r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadataaction"
-_FLAG = r"(?:is|kafka\.?)?(?:tombstone|deleted?)(?:message)?"
+_FLAG = (
+    r"(?:is|kafka\.?)?(?:tombstone|deleted?)(?:message)?"
+    r"|(?:is)?(?:(?:value|payload|message)(?:is)?)?null(?:value|payload|message)?"
+)
 DELETES = {"true", "-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
     *("updatedelete", "update_delete", "update_before", "update_preimage")
 }

@@ -256,7 +256,7 @@ class JsonReader:
 
     def _refuse_error(self, parsed: ParsedJson, role: str) -> None:
         error = self._get(parsed, self._paths[f"{role}_error"])
-        if error is not MISSING and error is not None and error is not False:
+        if error is not MISSING and error:  # 0 and "" tell of none
             raise not_exported(getattr(self._dialect, f"{role}_error"), error, role)
 
 
