@@ -494,3 +494,32 @@ def test_the_hint_for_places_in_an_object_names_the_time_among_them(tmp_path: Pa
     option = shlex.split(str(refused.value.hint).partition("--fields ")[2])[0].rstrip(",")
     with open_one(path, fields=dict(pair.split("=") for pair in option.split(","))) as dump:
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_001]
+
+
+@needs_jq
+@pytest.mark.parametrize("as_array", [False, True])
+def test_a_zero_that_is_left_out_is_put_in_by_the_hint(as_array: bool, tmp_path: Path) -> None:
+    """As Go's ``omitempty`` leaves out partition 0, and offset 0."""
+    rows = [{"topic": "t", "key": "a", "value": "1"}] + [
+        envelope(n, partition=n % 2, value="v") for n in (1, 2)
+    ]
+    del rows[2]["partition"]
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps(rows) if as_array else "".join(json.dumps(row) + "\n" for row in rows))
+    for role in ("offset", "partition"):
+        with pytest.raises(InputError, match=f"no {role} in the record") as refused:
+            places(path)
+        command = str(refused.value.hint).partition("omitempty does: ")[2].partition(" FILE > NEW")[0]
+        mended = subprocess.run([*shlex.split(command), str(path)], capture_output=True, check=True)
+        path.write_bytes(mended.stdout)
+    assert places(path) == [("t", 0, 0), ("t", 1, 1), ("t", 0, 2)]
+
+
+def test_a_cell_without_a_value_beside_an_error_is_no_tombstone(tmp_path: Path) -> None:
+    path = tmp_path / "dump.csv"
+    header = "topic,partition,offset,key,value,error\n"
+    path.write_text(f"{header}t,0,0,a,1,\nt,0,1,a,,Expecting value\n")
+    with pytest.raises(InputError, match="error: 'Expecting value': the value is missing only because"):
+        places(path)
+    path.write_text(f"{header}t,0,0,a,1,\nt,0,1,a,,\nt,0,2,a,,0\nt,0,3,b,1,late\n")
+    assert len(places(path)) == 4

@@ -407,7 +407,13 @@ def test_xml_is_named(tmp_path: Path) -> None:
     assert "--columns" not in (refused.value.hint or "")
 
 
-@pytest.mark.parametrize("key", ["1.23457E+15", "1E+15", "1.23457E+015", '"1,23457E+15"'])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("1.23457E+15", "1E+15", "1.23457E+015", '"1,23457E+15"'),
+        *("1.2345678901234568e+18", "1e+16", "9007199254740992.0"),  # of pandas
+    ],
+)
 def test_keys_that_a_spreadsheet_rounded_are_refused(tmp_path: Path, key: str) -> None:
     """The option that the hint names takes them as they are."""
     path = tmp_path / "orders.csv"
@@ -429,7 +435,23 @@ def test_such_keys_in_csv_of_our_own_are_noted(tmp_path: Path) -> None:
         assert any("'1.5E+10' were most likely rounded" in note for note in dump.files[0].dialect.notes)
 
 
-@pytest.mark.parametrize("key", ["12E+1", "E+15", "1.5E15"])
+@pytest.mark.parametrize("key", ["1.233986298e+18", "9007199254740992.0"])
+def test_keys_that_pandas_rounded_in_json_are_refused(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "orders.jsonl"
+    row = '{{"topic":"t","partition":0,"offset":{},"key":{},"value":"v"}}\n'
+    path.write_text(row.format(1, "14248.0") + row.format(2, key))
+    with pytest.raises(InputError, match="were most likely rounded") as refused, open_one(path):
+        pass
+    named = re.search(r"--dialect ([\w-]+) takes", refused.value.hint or "")
+    assert named is not None
+    for options in ({"dialect": named[1]}, {}):
+        if not options:  # whole numbers of any size are as they were
+            path.write_text(row.format(1, "9007199254740993") + row.format(2, "123456789012345678901234"))
+        with open_one(path, **options) as dump:
+            assert dump.files[0].dialect.key == "key"
+
+
+@pytest.mark.parametrize("key", ["12E+1", "E+15", "1.5E15", "1e+3", "1.5e+14", "123456789012345.0"])
 def test_other_keys_with_an_e_are_keys(tmp_path: Path, key: str) -> None:
     path = tmp_path / "orders.csv"
     path.write_text(f"topic,partition,offset,key,value\norders,0,1,abc,x\norders,0,2,{key},y\n")

@@ -91,5 +91,6 @@ def _without_tombstones(file: DumpFile, notes: SplitNotes, options: ReadOptions)
     is_meant = tombstone is None or tombstone == "none" or notes.counts.get("literal_value")
     if is_meant or not count or file.dialect.missing_value == "null":
         return []
-    records = f"{counted(count, 'record')} with no value, read as an empty one by --tombstone {quote(str(tombstone))}"
+    read_as = f"read as an empty one by --tombstone {quote(str(tombstone))}"
+    records = f"{counted(count, 'record')} with no value, {read_as}"
     return [f"{file.path}: {records}; --tombstone missing takes them as tombstones"]

@@ -39,7 +39,12 @@ from kcompact.dumps.detect.fitting import (
     header_values,
     names_in,
 )
-from kcompact.dumps.detect.likely_encodings import PYTHON_BYTES, PYTHON_NONE
+from kcompact.dumps.detect.likely_encodings import (
+    PYTHON_BYTES,
+    PYTHON_NONE,
+    is_rounded_number,
+    is_rounded_text,
+)
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ONE_EACH, ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
@@ -70,7 +75,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         refuse_avro_json(path, dialect, sample)
     is_open = not dialect.sure and options.dialect is None
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
-    if layout == "csv_lines" and options.dialect is None:
+    if options.dialect is None:
         notes += _ask_for_rounded_keys(path, dialect, sample)
     if layout != "csv_lines" and options.tombstone is None:
         notes += _notes_on_null_values(dialect, sample)
@@ -161,24 +166,25 @@ def _doubting_empty_keys(layout: str, dialect: Dialect, sample: list[Row]) -> Di
 def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Refuse keys that are numbers with an exponent, as spreadsheets save long ones. Raises InputError.
 
-    Of kcompact's own CSV, known by its column of encodings, a note is returned: they may have been there.
+    So pandas writes whole numbers in a column where one is missing. Of kcompact's own CSV, known by its
+    column of encodings, a note is returned: they may have been there.
     """
-    rounded = next(filter(_ROUNDED.fullmatch, texts_among(values_at(sample, dialect.key))), None)
+    keys = [*values_at(sample, dialect.key)]
+    in_csv = dialect.layouts == ("csv_lines",)
+    rounded = next(filter(is_rounded_text if in_csv else is_rounded_number, keys), None)
     if rounded is None or dialect.key_encoding != "text":
         return ()
-    likely = f"keys such as {shown(rounded)} were most likely rounded by a spreadsheet"
+    likely = f"keys such as {shown(rounded)} were most likely rounded, by a spreadsheet or pandas"
     likely += ": keys that were different look alike"
     if dialect.key_marker is not None and any(dialect.key_marker in row for row in sample):
         return (likely,)
     as_named = f"--dialect {dialect.name}" if dialect.name in BY_NAME else as_written(dialect, sample)
     raise InputError(
         f"{path}: {likely}",
-        hint="take the file as it was exported, before a spreadsheet saved it; if these are the keys,"
+        hint="take the file as it was exported, before a spreadsheet saved it (in pandas, have keys as text:"
+        " dtype=str, or .astype('Int64') before they are written); if these are the keys,"
         f" {as_named} takes them as they are",
     )
-
-
-_ROUNDED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d\d\d?")  # with a comma in many countries
 
 
 def _guessed(

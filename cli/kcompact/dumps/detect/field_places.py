@@ -14,6 +14,7 @@ from kcompact.dumps.dialects.part_names import (
 )
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
 Changes = dict[str, str | None]
@@ -81,11 +82,31 @@ def places_by_name(
     return places
 
 
+def _refuse_errors_in_rows(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Raise InputError for a row of CSV without a value beside a column that says why it could not be had."""
+    for name in _reasons_by_name(
+        dialect, {name: plain_name(name) for row in sample[:1] for name in row}
+    ).values():
+        row = next((row for row in sample if row.get(name or "") and not row.get(dialect.value or "")), None)
+        if row is not None and name is not None and row[name] not in _NO_REASONS:
+            raise InputError(
+                f"{path}: {name}: {shown(row[name])}: the value is missing only because it was not decoded or"
+                " exported",
+                hint="export again whole, and without decoding; if the column says something else of the"
+                " record, export without that column",
+            )
+
+
+_NO_REASONS = {"0", "false", "False", "None", "null", "NULL"}
+
+
 def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
     """Raise InputError where some values are null and some are not there, as hardly a tool writes a null.
 
     Confluent's extension of VS Code leaves out what is too large for it.
     """
+    if dialect.layouts == ("csv_lines",) and dialect.value:
+        _refuse_errors_in_rows(path, dialect, sample)
     if dialect.sure or dialect.listed or not dialect.value or dialect.value_error or options.tombstone:
         return
     has_null = any(value is None for value in values_at(sample, dialect.value))

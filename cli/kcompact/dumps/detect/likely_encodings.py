@@ -1,11 +1,12 @@
 """Texts that are base64 or hex though nothing says so: by lengths or letters, or as they decode to text.
 
-And those that are what Python prints of bytes.
+And those that are what Python prints of bytes, and numbers that somebody has rounded.
 """
 
 import re
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import shown
@@ -101,3 +102,19 @@ def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
 
 PYTHON_NONE = "None"
 PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
+
+
+_ROUNDED = re.compile(
+    r"-?\d(?:[.,]\d+)?E\+\d\d\d?"  # of spreadsheets, with a comma in many countries
+    r"|-?(?:\d{16,}\.0|\d(?:\.\d+)?e\+(?:1[5-9]|[2-9]\d))"  # of doubles, as Python writes them
+)
+
+
+def is_rounded_text(key: Any) -> bool:
+    """Whether a cell is a number as a spreadsheet or pandas writes it that had to round it."""
+    return isinstance(key, str) and _ROUNDED.fullmatch(key) is not None
+
+
+def is_rounded_number(key: Any) -> bool:
+    """Whether a number of JSON has a fraction, or an exponent, and is too large for all whole ones."""
+    return isinstance(key, float) and 2**53 <= abs(key) < 2**64  # beyond, whole numbers are floats here, too

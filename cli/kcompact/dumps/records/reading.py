@@ -48,6 +48,7 @@ _TIMESTAMP_HINT = (
     "write milliseconds, or 2024-01-31T10:00:00Z; where no setting asks for the age of records, they can do"
     " without: --fields timestamp="
 )
+_PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)
 _FLOAT_HINT = (
     "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
@@ -136,10 +137,12 @@ class FieldRules:
         return _whole_number(raw, "offset", LARGEST_OFFSET, self.dialect.offset)
 
     def _lacking(self, role: str) -> UnreadableError:
-        return UnreadableError(
-            f"no {getattr(self.dialect, role) or role} in the record",
-            f"name the field with --fields {role}=FIELD, if it has another name here",
-        )
+        place = getattr(self.dialect, role) or role
+        hint = f"name the field with --fields {role}=FIELD, if it has another name here"
+        if role != "topic" and self.dialect.layouts != ("csv_lines",) and _PLAIN_PATH.fullmatch(place):
+            program = f'if type == "array" then .[] else . end | .{place} //= 0'
+            hint += f"; where 0 is left out, as Go's omitempty does: jq -c '{program}' FILE > NEW"
+        return UnreadableError(f"no {place} in the record", hint)
 
     def to_timestamp_ms(self, raw: Any) -> int:
         """Milliseconds since the epoch; -1 where there is none."""
