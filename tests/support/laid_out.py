@@ -314,8 +314,7 @@ def _in_one_log(record: Record) -> bool:
 
 LAYOUTS = {
     "kcat": Layout(".jsonl", kcat_lines),
-    # Several empty keys, and no record without one: Go's string(key) is empty for none, so it is asked.
-    "plain": Layout(".jsonl", plain_lines, options=("--missing-key", "empty")),
+    "plain": Layout(".jsonl", plain_lines),
     "pretty": Layout(".json", pretty_objects, is_text),
     "array": Layout(".json", array, is_text),
     "lambda": Layout(".json", lambda_event, _in_one_log),

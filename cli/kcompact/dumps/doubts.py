@@ -4,7 +4,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from kcompact.counted import counted
-from kcompact.dumps.dialects.dialect import ONE_EACH, QUOTING, Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, Dialect
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 
 
@@ -68,8 +68,6 @@ def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quo
     alone; and what is empty in quotes is empty where the tool does not quote every text, as rows without a
     quote or a null show.
     """
-    if settled_by == ONE_EACH:
-        return form == "empty" and notes.counts["empty_key"] <= len(notes.logs)
     if settled_by != QUOTING:
         return settled_by is not None and notes.counts.get(settled_by, 0) > 0
     quoted = notes.counts.get("quoted_cells", 0)

@@ -46,7 +46,7 @@ from kcompact.dumps.detect.likely_encodings import (
     is_rounded_text,
 )
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
-from kcompact.dumps.dialects.dialect import ONE_EACH, ROLES, Dialect
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
@@ -80,7 +80,11 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     if layout != "csv_lines" and options.tombstone is None:
         notes += _notes_on_null_values(dialect, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
-    dialect = with_options(_doubting_empty_keys(layout, dialect, sample), options)
+    if _may_mean_none(layout, dialect, sample):
+        notes += () if options.missing_key else (_NOTE_ON_EMPTY_KEYS,)
+        doubts = dialect.doubtful_key | ({"empty"} if options.missing_key else set())
+        dialect = _changed(dialect, (("doubtful_key", doubts),))
+    dialect = with_options(dialect, options)
     if clock := clock_of_tool(path, dialect, sample, options):
         dialect, notes = _changed(dialect, (("timestamp", None),)), notes + clock
     if notes:
@@ -151,16 +155,20 @@ def _notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...
     )
 
 
-def _doubting_empty_keys(layout: str, dialect: Dialect, sample: list[Row]) -> Dialect:
-    """The dialect of JSON by an unknown tool that may write an empty key for none, as no record lacks one.
+_NOTE_ON_EMPTY_KEYS = (
+    "several keys of the first records are empty, all of them one key, and none is null: if the tool writes"
+    " that for no key, --missing-key null takes it as such"
+)
 
-    So does Go's ``string(key)``. Records without a key would be one key.
+
+def _may_mean_none(layout: str, dialect: Dialect, sample: list[Row]) -> bool:
+    """Whether empty keys of JSON by an unknown tool may stand for none, as no record lacks a key.
+
+    So does Go's ``string(key)``: records without a key are one key then.
     """
     keys = [*values_at(sample, dialect.key)]
-    if layout == "csv_lines" or dialect.sure or None in keys or len(keys) < len(sample):
-        return dialect
-    changes = ("doubtful_key", dialect.doubtful_key | {"empty"}), ("key_settled_by", ONE_EACH)
-    return _changed(dialect, changes)
+    is_open = layout != "csv_lines" and not dialect.sure and dialect.key_encoding == "text"
+    return is_open and keys.count("") > 1 and None not in keys and len(keys) == len(sample)
 
 
 def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:

@@ -9,9 +9,6 @@ JSON = ("json_lines", "json_objects", "json_array")
 QUOTING = "quoting"
 """The way in which cells are quoted tells whether a tool tells null from empty (``doubts.py``)."""
 
-ONE_EACH = "one each"
-"""Where each log has one record at most with an empty key, nobody asks what it is: it supersedes nothing."""
-
 
 @dataclass(frozen=True)
 class Dialect:
@@ -65,7 +62,7 @@ class Dialect:
     doubtful_key: frozenset[str] = frozenset()
     doubtful_value: frozenset[str] = frozenset()
     # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all;
-    # or QUOTING, or ONE_EACH.
+    # or QUOTING.
     key_settled_by: str | None = None
     value_settled_by: str | None = None
     null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON
