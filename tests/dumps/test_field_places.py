@@ -523,3 +523,11 @@ def test_a_cell_without_a_value_beside_an_error_is_no_tombstone(tmp_path: Path) 
         places(path)
     path.write_text(f"{header}t,0,0,a,1,\nt,0,1,a,,\nt,0,2,a,,0\nt,0,3,b,1,late\n")
     assert len(places(path)) == 4
+    path.write_text(f"{header}t,0,0,a,1,\nt,0,2,a,,0\nt,0,3,b,,late\n")
+    with pytest.raises(InputError, match="error: 'late': the value is missing"):
+        places(path)
+    path.write_text(f"{header.replace('error', 'key_error')}t,0,0,a,1,\nt,0,1,a,,of the key\n")
+    assert len(places(path)) == 2
+    path.write_text(f"{header.replace('error', 'key_error')}t,0,0,a,1,\nt,0,1,,2,of the key\n")
+    with pytest.raises(InputError, match="key_error: 'of the key': the key is missing"):
+        places(path)

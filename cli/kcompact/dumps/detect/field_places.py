@@ -83,21 +83,22 @@ def places_by_name(
 
 
 def _refuse_errors_in_rows(path: str, dialect: Dialect, sample: list[Row]) -> None:
-    """Raise InputError for a row of CSV without a value beside a column that says why it could not be had."""
-    for name in _reasons_by_name(
-        dialect, {name: plain_name(name) for row in sample[:1] for name in row}
-    ).values():
-        row = next((row for row in sample if row.get(name or "") and not row.get(dialect.value or "")), None)
-        if row is not None and name is not None and row[name] not in _NO_REASONS:
-            raise InputError(
-                f"{path}: {name}: {shown(row[name])}: the value is missing only because it was not decoded or"
-                " exported",
-                hint="export again whole, and without decoding; if the column says something else of the"
-                " record, export without that column",
-            )
+    """Raise InputError for a row of CSV without a key or value beside a column that says why."""
+    names = {name: plain_name(name) for row in sample[:1] for name in row}
+    for role, reason in _reasons_by_name(dialect, names).items():
+        part = role.removesuffix("_error")
+        place = getattr(dialect, part)
+        for row in sample:
+            if reason and not row.get(place) and row.get(reason) not in _NO_REASONS:
+                raise InputError(
+                    f"{path}: {reason}: {shown(row[reason])}: the {part} is missing only because it was not"
+                    " decoded or exported",
+                    hint="export again whole, and without decoding; if the column says something else of the"
+                    " record, export without that column",
+                )
 
 
-_NO_REASONS = {"0", "false", "False", "None", "null", "NULL"}
+_NO_REASONS = {None, "", "0", "false", "False", "None", "null", "NULL"}
 
 
 def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
