@@ -26,6 +26,7 @@ from cleaning import (
 )
 from conftest import Run
 from dump_files import kcat_offsets
+from kcompact.digits import LONG_MAX
 from live_broker import LiveBroker
 from producing import produce
 from workloads import Workload, with_small_map, workload
@@ -151,7 +152,8 @@ def options(topic: CleanedTopic) -> list[str]:
     """What a user would have: configs, offsets."""
     work, stage = topic.work, topic.before
     properties = stage.folder / "topic.properties"
-    configs = {**work.created, **work.configs, **work.cleaner}
+    # By their timestamps producers are days idle, but a broker forgets when it looks, every ten minutes.
+    configs = {**work.created, **work.configs, **work.cleaner, "producer.id.expiration.ms": str(LONG_MAX)}
     properties.write_text("".join(f"{name}={value}\n" for name, value in configs.items()))
     arguments = [f"--topic-config={work.topic}={properties}"]
     for partition, offsets in stage.offsets.items():
