@@ -15,7 +15,10 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from confluent_kafka import KafkaException, Producer
+try:
+    from confluent_kafka import KafkaException, Producer
+except ImportError:
+    sys.exit("replay.py needs a client of Kafka: pip install confluent-kafka")
 
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.layouts import LAYOUTS

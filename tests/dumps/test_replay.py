@@ -1,4 +1,5 @@
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -71,3 +72,16 @@ def test_everything_but_offsets_is_replayed(replay: ModuleType, tmp_path: Path) 
 def test_a_refused_record_stops_the_replay(replay: ModuleType) -> None:
     with pytest.raises(RuntimeError, match="no such partition"):
         replay.replay(Producer("no such partition"), iter(RECORDS[:1]), "copy")
+
+
+def test_without_a_client_of_kafka_the_script_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "confluent_kafka.py").write_text("raise ImportError")
+    run = subprocess.run(
+        [sys.executable, SCRIPT, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(tmp_path)},
+    )
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == "replay.py needs a client of Kafka: pip install confluent-kafka\n"

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
@@ -139,7 +139,7 @@ class FieldRules:
     def _lacking(self, role: str) -> UnreadableError:
         place = getattr(self.dialect, role) or role
         hint = f"name the field with --fields {role}=FIELD, if it has another name here"
-        if role != "topic" and self.dialect.layouts != ("csv_lines",) and _PLAIN_PATH.fullmatch(place):
+        if role != "topic" and self.file.layout in JSON and _PLAIN_PATH.fullmatch(place):
             program = f'if type == "array" then .[] else . end | .{place} //= 0'
             hint += f"; where 0 is left out, as Go's omitempty does: jq -c '{program}' FILE > NEW"
         return UnreadableError(f"no {place} in the record", hint)
