@@ -531,3 +531,10 @@ def test_a_cell_without_a_value_beside_an_error_is_no_tombstone(tmp_path: Path) 
     path.write_text(f"{header.replace('error', 'key_error')}t,0,0,a,1,\nt,0,1,,2,of the key\n")
     with pytest.raises(InputError, match="key_error: 'of the key': the key is missing"):
         places(path)
+
+
+def test_kafka_s_timestamp_is_taken_where_that_of_the_export_is_beside_it(tmp_path: Path) -> None:
+    row = {"kafka_topic": "t", "kafka_partition": 0, "kafka_offset": 7, "kafka_key": "k", "value": "v"}
+    row |= {"timestamp": 1_700_000_000_555, "kafka_timestamp": 1_600_000_000_001}
+    with open_one(write(tmp_path / "dump.jsonl", [row])) as dump:
+        assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_600_000_000_001]

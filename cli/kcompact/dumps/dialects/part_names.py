@@ -18,9 +18,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "offset": ("offset", "kafka offset", "partition offset", "metadata.offset"),  # the third is Trino's
     "timestamp": (
-        "kafka received timestamp",  # Spring's, beside the time at which it made its own message
+        # A program's own time may lie beside Kafka's: of Spring's message, of the export.
+        *("kafka received timestamp", "kafka timestamp ms", "kafka timestamp"),
         *("timestamp ms", "timestamp", "ts", "time"),  # ClickHouse has seconds beside milliseconds
-        *("kafka timestamp ms", "kafka timestamp", "metadata.timestamp"),
+        "metadata.timestamp",
         *("create time", "log append time"),  # as Kafka calls its types, and Snowflake's connector the field
         "kafka ts value",  # dlt's
     ),
