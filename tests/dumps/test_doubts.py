@@ -163,7 +163,9 @@ def test_a_word_beside_the_form_that_a_file_has_for_null_takes_nothing_from_it(t
     assert values == {"literal:NULL": [b"x", b"", None], "missing,literal:NULL": [b"x", None, None]}
 
 
-@pytest.mark.parametrize("word", ["null", "None", "NaN", "NA", "nil", "undefined", "<null>", "(null)", r"\N"])
+@pytest.mark.parametrize(
+    "word", ["null", "None", "NaN", "NA", "nil", "<nil>", "undefined", "<null>", "(null)", r"\N"]
+)
 def test_words_of_programs_for_null_are_remarked_on_in_keys_and_values(word: str, tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text(f"topic,partition,offset,key,value\nt,0,0,a,x\nt,0,1,a,{word}\nt,0,2,{word},y\n")

@@ -34,6 +34,7 @@ CSV_HOSTILE = [
     b"t,0,5,17,None,nil\n",
     b"t,0,5,17,NaN,undefined\n",
     b't,0,5,17,"(null)",<null>\n',
+    b"t,0,5,17,<nil>,<nil>\n",
     b"t,0,5,17,nan,none\n",
     b"t,0,5,17,NA,na\n",
     b"t,0,5,17,k,NA\n",

@@ -73,6 +73,7 @@ NULL_TEXTS = {
     "na_of_r": "NA",
     "nan_of_python": "nan",
     "null_of_go": "nil",
+    "null_of_fmt": "<nil>",  # of Go
     "null_of_javascript": "undefined",
     "null_in_angles": "<null>",
     "null_in_brackets": "(null)",

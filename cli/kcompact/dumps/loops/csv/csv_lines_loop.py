@@ -47,11 +47,10 @@ _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _MARK = 0xEF  # the first byte of a byte order mark: which one it is, the reference tells
 _BLANK, _COMMA, _SEMICOLON = b" ,;"
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
-_NONE, _NIL, _NAN = (np.frombuffer(text, np.uint8) for text in (b"None", b"nil", b"NaN"))
-_NULL, _UNDEFINED = np.frombuffer(b"null", np.uint8), np.frombuffer(b"undefined", np.uint8)
-_NAN_OF_PYTHON, _NA = np.frombuffer(b"nan", np.uint8), np.frombuffer(b"<NA>", np.uint8)
-_NA_OF_R = np.frombuffer(b"NA", np.uint8)
-_IN_ANGLES, _IN_BRACKETS = np.frombuffer(b"<null>", np.uint8), np.frombuffer(b"(null)", np.uint8)
+_NULL, _NONE, _NAN, _NIL = (np.frombuffer(text, np.uint8) for text in (b"null", b"None", b"NaN", b"nil"))
+_NAN_OF_PYTHON, _NA, _NA_OF_R = (np.frombuffer(text, np.uint8) for text in (b"nan", b"<NA>", b"NA"))
+_UNDEFINED, _NIL_OF_FMT = (np.frombuffer(text, np.uint8) for text in (b"undefined", b"<nil>"))
+_IN_ANGLES, _IN_BRACKETS = (np.frombuffer(text, np.uint8) for text in (b"<null>", b"(null)"))
 _IS_WORD = np.zeros(256, np.uint8)
 _IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
 
@@ -187,6 +186,7 @@ def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
         or is_text(data, start, end, _NIL)
         or is_text(data, start, end, _UNDEFINED)
         or is_text(data, start, end, _IN_ANGLES)
+        or is_text(data, start, end, _NIL_OF_FMT)
         or is_text(data, start, end, _IN_BRACKETS)
     )
 
