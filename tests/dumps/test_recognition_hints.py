@@ -2,11 +2,12 @@
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from dump_pipeline import open_one
+from dump_pipeline import judged, open_one
 from kcompact.dumps.output.outputs import OutputChoice, name_outputs
 from kcompact.errors import InputError, OutputError
 
@@ -165,3 +166,32 @@ def test_a_list_beside_key_and_value_is_no_list_of_records(name: str, tmp_path: 
     path.write_text(json.dumps(row) + "\n")
     with open_one(path) as dump:
         assert (dump.files[0].dialect.key, dump.files[0].dialect.value) == ("kafka_key", "content")
+
+
+ROWS = [{"topic": "t", "partition": 0, "offset": at, "key": "a,", "value": "v, "} for at in range(3)]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+CSV = "topic,partition,offset,key,value\n" + "".join(f't,0,{at},"a,",v\n' for at in range(3))
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "mended"),
+    [
+        (LINES.replace("}\n", "},\n"), "not JSON: ','", LINES),
+        (LINES.replace("}\n", "}, \r\n", 2), "not JSON: ','", LINES),
+        (f"\n \r\n{CSV}", "looks like text below an empty line", CSV),
+    ],
+)
+def test_what_somebody_s_script_wrote_around_records_is_taken_away_as_the_hint_says(
+    text: str, message: str, mended: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(text.encode())
+    with pytest.raises(InputError, match=message) as refused:
+        judged(path)
+    command = "sed " + shlex.quote(shlex.split(str(refused.value.hint).partition("sed ")[2])[0])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} {shlex.quote(str(path))}"], capture_output=True, check=True
+    )
+    assert done.stdout.decode() == mended
+    path.write_bytes(done.stdout)
+    judged(path)

@@ -19,7 +19,7 @@ def looks_like(body: bytes) -> tuple[str, str] | None:
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     """The error for text that nobody knows; ``lines`` are the first ones, without their ends."""
-    kind = looks_like(body) or _printed(lines) or _json_behind(lines)
+    kind = looks_like(body) or _printed(lines) or _json_behind(lines) or _below_blanks(body)
     if kind is not None:
         name, hint = kind
         return InputError(f"{path}: looks like {name}, which cannot be read back safely", hint=hint)
@@ -86,6 +86,12 @@ def _is_json(line: bytes) -> bool:
         return False
 
 
+def _below_blanks(body: bytes) -> tuple[str, str] | None:
+    """Likewise, of any text with an empty line before it, which is no header line."""
+    return None if body.partition(b"\n")[0].strip() else ("text below an empty line", _BLANKS_HINT)
+
+
+_BLANKS_HINT = "if that is of no record, take it away: sed '/[^[:space:]]/,$!d' FILE > NEW"
 _BEGINS_JSON = re.compile(rb"\s*[\[{]")
 _OPENING = (b"{", b"[")
 _BEHIND_HINT = (

@@ -165,7 +165,11 @@ def _not_json(data: bytes, position: int) -> UnreadableError:
     if text.startswith(BOM_UTF8):
         return UnreadableError(*MARK_WITHIN, position=position)
     hint = NOT_A_RECORD_HINT
-    if text.strip(BLANKS) == b"null":
+    if text == b",":
+        hint = (
+            "if each record is a line of its own with a comma at its end: sed 's/,[[:space:]]*$//' FILE > NEW"
+        )
+    elif text.strip(BLANKS) == b"null":
         hint = (
             "it may be the tombstone of the delete before it, so do not remove it: print one value a line"
             " (jq -c .), which --cdc reads with its nulls"
