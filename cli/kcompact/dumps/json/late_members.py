@@ -15,7 +15,7 @@ from kcompact.dumps.dialects.part_names import DELETES, NAMES, marked_deletes, p
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
 from kcompact.dumps.options import PLACES
 from kcompact.dumps.records.layout import UnreadableError
-from kcompact.dumps.records.reading import MISSING
+from kcompact.dumps.records.reading import JQ_THAT_FITS, MISSING
 from kcompact.dumps.records.shown import shown
 
 _REASONS = (
@@ -108,20 +108,18 @@ _ZEROS = {"partition": "0", "key_marker": "null", "value_marker": "null"}
 
 
 def _late(name: str, meaning: str, *, zero: str | None) -> UnreadableError:
-    way_out = f"; if it is left out where it is {zero}: jq -c '.{name} //= {zero}' FILE > NEW" if zero else ""
-    return UnreadableError(
-        f"a {name}, which the first records lack, so nobody knows their {meaning}",
-        f"export again with the {meaning} in every record{way_out}",
-    )
+    hint = f"export again with the {meaning} in every record"
+    if zero:
+        hint += f"; if it is left out where it is {zero}: jq -c '.{name} //= {zero}' FILE > NEW{JQ_THAT_FITS}"
+    return UnreadableError(f"a {name}, which the first records lack, so nobody knows their {meaning}", hint)
 
 
 def not_exported(field: str, reason: Any, role: str) -> UnreadableError:
     """The error for a key or value that is null, or not there, beside a reason why."""
-    names_no_part = plain_name(field) in map(plain_name, _REASONS)
-    program = f'(if type == "array" then .[] else . end) | del(.{json.dumps(field)})'
-    otherwise = f"; if it says something else of the record: jq -c '{program}' FILE > NEW"
+    hint = f"export again whole, and without decoding (kcat: leave out -s {role}=...)"
+    if plain_name(field) in map(plain_name, _REASONS):  # it names no part
+        program = f'(if type == "array" then .[] else . end) | del(.{json.dumps(field)})'
+        hint += f"; if it says something else of the record: jq -c '{program}' FILE > NEW{JQ_THAT_FITS}"
     return UnreadableError(
-        f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported",
-        f"export again whole, and without decoding (kcat: leave out -s {role}=...)"
-        + otherwise * names_no_part,
+        f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported", hint
     )

@@ -48,6 +48,8 @@ _TIMESTAMP_HINT = (
     "write milliseconds, or 2024-01-31T10:00:00Z; where no setting asks for the age of records, they can do"
     " without: --fields timestamp="
 )
+JQ_THAT_FITS = " (with jq 1.7 or newer, which leaves numbers as they are)"
+"""Follows a command of a hint that writes all records anew: jq 1.6 rounds what a double cannot hold."""
 _PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)
 _FLOAT_HINT = (
@@ -141,7 +143,9 @@ class FieldRules:
         hint = f"name the field with --fields {role}=FIELD, if it has another name here"
         if role != "topic" and self.file.layout in JSON and _PLAIN_PATH.fullmatch(place):
             program = f'if type == "array" then .[] else . end | .{place} //= 0'
-            hint += f"; where 0 is left out, as Go's omitempty does: jq -c '{program}' FILE > NEW"
+            hint += (
+                f"; where 0 is left out, as Go's omitempty does: jq -c '{program}' FILE > NEW{JQ_THAT_FITS}"
+            )
         return UnreadableError(f"no {place} in the record", hint)
 
     def to_timestamp_ms(self, raw: Any) -> int:
