@@ -27,7 +27,7 @@ from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
-from kcompact.dumps.records.shown import name_list, shown
+from kcompact.dumps.records.shown import JQ_THAT_FITS, name_list, shown
 from kcompact.errors import InputError
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
@@ -193,7 +193,7 @@ def refuse_wrapped(path: str, sample: list[Row]) -> None:
     if len(ways) == 1 and (way := ways.pop()) is not None:
         raise InputError(
             f"{path}: the records lie in a list, {way[0]}, of an object",
-            hint=f"take them out first: jq -c {shlex.quote(way[1])} FILE > NEW",
+            hint=f"take them out first: jq -c {shlex.quote(way[1])} FILE > NEW{JQ_THAT_FITS}",
         )
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
-from kcompact.dumps.records.shown import name_list
+from kcompact.dumps.records.shown import JQ_THAT_FITS, name_list
 from kcompact.errors import InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -122,7 +122,7 @@ def refuse_windows(
         f"{path}: the key may be the field {name_list([key])} alone, or with {name_list(windows)}, as the"
         " windows of a stream are a part of its keys",
         hint=f"say so with --fields {shlex.quote(f'key={key}')} if it is the key alone; else join them into"
-        f" one field first, in JSON by jq -c {program} FILE > NEW",
+        f" one field first, in JSON by jq -c {program} FILE > NEW{JQ_THAT_FITS}",
     )
 
 

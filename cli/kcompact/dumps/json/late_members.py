@@ -15,8 +15,8 @@ from kcompact.dumps.dialects.part_names import DELETES, NAMES, marked_deletes, p
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
 from kcompact.dumps.options import PLACES
 from kcompact.dumps.records.layout import UnreadableError
-from kcompact.dumps.records.reading import JQ_THAT_FITS, MISSING
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.reading import MISSING
+from kcompact.dumps.records.shown import JQ_THAT_FITS, shown
 
 _REASONS = (
     *("error", "exception", "deserialization error", "decode error", "decoding error", "parse error"),

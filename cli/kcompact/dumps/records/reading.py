@@ -12,7 +12,7 @@ from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import JQ_THAT_FITS, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
@@ -48,8 +48,6 @@ _TIMESTAMP_HINT = (
     "write milliseconds, or 2024-01-31T10:00:00Z; where no setting asks for the age of records, they can do"
     " without: --fields timestamp="
 )
-JQ_THAT_FITS = " (with jq 1.7 or newer, which leaves numbers as they are)"
-"""Follows a command of a hint that writes all records anew: jq 1.6 rounds what a double cannot hold."""
 _PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)
 _FLOAT_HINT = (

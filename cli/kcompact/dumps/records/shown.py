@@ -3,6 +3,8 @@
 from typing import Any
 
 LONGEST = 60
+JQ_THAT_FITS = " (with jq 1.7 or newer, which leaves numbers as they are)"
+"""Follows a command of a hint that writes all records anew: jq 1.6 rounds what a double cannot hold."""
 
 
 def shown(raw: Any) -> str:
