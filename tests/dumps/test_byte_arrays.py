@@ -73,7 +73,9 @@ def test_arrays_that_may_be_json_are_asked_about(name: str, row: dict[str, Any],
     path = written(tmp_path / name, row)
     with pytest.raises(InputError, match="bytes, or JSON") as asked:
         open_one(path)
-    as_json, _, marking = str(asked.value.hint).partition("; where they are bytes, mark them as such: ")
+    answer, _, jq = str(asked.value.hint).partition(" (with jq 1.7")
+    assert jq
+    as_json, _, marking = answer.partition("; where they are bytes, mark them as such: ")
     words = shlex.split(as_json.partition(" takes ")[0])
     fields = dict(part.partition("=")[::2] for part in words[3].split(","))
     (record,) = records(path, dialect=words[1], fields=fields)

@@ -290,7 +290,8 @@ def test_the_hint_for_a_bare_message_about_two_rows_splits_it(tmp_path: Path) ->
         judged(path, cdc="canal", key_fields=("id",))
     command = str(caught.value.hint).partition(": ")[2]
     assert command.startswith("jq -c '")
-    split = subprocess.run([*shlex.split(command), path], check=True, capture_output=True).stdout
+    arguments = shlex.split(command.partition(" FILE > NEW")[0])
+    split = subprocess.run([*arguments, path], check=True, capture_output=True).stdout
     assert [json.loads(line) for line in split.splitlines()] == [*EACH_ROW, ALTERED]
 
 

@@ -9,7 +9,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import plain_name
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import bytes_of_array
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import by_jq, shown
 from kcompact.errors import InputError
 
 _ENOUGH = 16  # numbers that are printable text
@@ -86,4 +86,4 @@ def _marking(roles: list[str], layout: str, dialect: Dialect) -> str:
     """The command that makes such arrays what Node writes of bytes, which is read as these."""
     array = 'if type == "array" then {type: "Buffer", data: map((. + 256) % 256)} else . end'
     marks = " | ".join(f".{getattr(dialect, role)} |= ({array})" for role in roles)
-    return f"jq -c '{f'map({marks})' if layout == 'json_array' else marks}' FILE > NEW"
+    return by_jq(f"map({marks})" if layout == "json_array" else marks)

@@ -27,7 +27,7 @@ from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
-from kcompact.dumps.records.shown import JQ_THAT_FITS, name_list, shown
+from kcompact.dumps.records.shown import by_jq, name_list, shown
 from kcompact.errors import InputError
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
@@ -116,10 +116,11 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
     if doubtful_base64(texts, A_FEW):
         name = json.dumps(path_of(str(headers))[-1])
         lists = f"(.. | objects | select(has({name})) | .[{name}])"  # within an array of records, too
+        program = f"{lists} |= map({{key: .Key, value: .Value}})"
         raise InputError(
             f"{path}: headers of Key and Value such as {shown(texts[0])}: text, or base64, as Go writes it?",
-            hint=f"name the members so that they tell: jq -c '{lists} |= map({{key: .Key, value: .Value}})'"
-            " for text; value_base64: .Value for base64",
+            hint="name the members so that they tell, with value: .Value for text, value_base64: .Value for"
+            f" base64: {by_jq(program)}",
         )
 
 
@@ -193,7 +194,7 @@ def refuse_wrapped(path: str, sample: list[Row]) -> None:
     if len(ways) == 1 and (way := ways.pop()) is not None:
         raise InputError(
             f"{path}: the records lie in a list, {way[0]}, of an object",
-            hint=f"take them out first: jq -c {shlex.quote(way[1])} FILE > NEW{JQ_THAT_FITS}",
+            hint=f"take them out first: {by_jq(way[1])}",
         )
 
 

@@ -30,6 +30,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
+from kcompact.dumps.records.shown import by_jq
 from kcompact.dumps.text.delimited_text import glued, is_glued
 from kcompact.dumps.text.lines import newline_of
 from kcompact.errors import InputError, NoRecordsError
@@ -91,7 +92,7 @@ def _recognised(
             raise InputError(
                 f"{file.path}: lines of JSON arrays, whose members have no names",
                 hint="export objects (ClickHouse: FORMAT JSONEachRow); or name the members by where they"
-                " stand: jq -c '{key: .[0], value: .[1], partition: .[2], offset: .[3]}' FILE > NEW",
+                f" stand: {by_jq('{key: .[0], value: .[1], partition: .[2], offset: .[3]}')}",
             )
         raise InputError(
             f"{file.path}: JSON, but its elements are no records of key and value",

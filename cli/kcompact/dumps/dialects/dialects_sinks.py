@@ -4,7 +4,7 @@ Their order counts (``dialect_table.py``): ``PLAIN`` comes last, as others have 
 """
 
 from kcompact.dumps.dialects.dialect import BASE64, Dialect, doubtful, fields, names
-from kcompact.dumps.records.shown import JQ_THAT_FITS
+from kcompact.dumps.records.shown import by_jq
 
 SINKS = (
     Dialect(
@@ -96,15 +96,17 @@ SINKS = (
         tool="Nussknacker, test data of a scenario",
         signature=names("sourceId record.consumerRecord"),
         refused="the records lie two objects deep, in record.consumerRecord",
-        hint="take them out first: jq -c .record.consumerRecord FILE" + JQ_THAT_FITS,
+        hint=f"take them out first: {by_jq('.record.consumerRecord')}",
     ),
     Dialect(
         name="benthos-tombstones",
         tool="Redpanda Connect (Benthos), with all metadata of its Kafka inputs",
         signature=names("kafka_key kafka_tombstone_message"),
         refused="a tombstone's content is an empty one, and only kafka_tombstone_message tells it",
-        hint="put it into the content first: jq -c '(if .kafka_tombstone_message then .content = null else ."
-        " end) | del(.kafka_tombstone_message)' FILE > NEW" + JQ_THAT_FITS,
+        hint="put it into the content first: "
+        + by_jq(
+            "(if .kafka_tombstone_message then .content = null else . end) | del(.kafka_tombstone_message)"
+        ),
     ),
     Dialect(
         name="kafka-snapshot",

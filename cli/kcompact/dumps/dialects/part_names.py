@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
-from kcompact.dumps.records.shown import JQ_THAT_FITS, name_list
+from kcompact.dumps.records.shown import by_jq, name_list
 from kcompact.errors import InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -117,12 +117,12 @@ def refuse_windows(
         return
     key_path, *paths = ("".join(f'."{part}"' for part in path_of(name)) for name in (key, *windows))
     joined = f"{key_path} = [{', '.join((key_path, *paths))}] | del({', '.join(paths)})"
-    program = shlex.quote(f'if type == "array" then .[] else . end | {joined}')
+    program = f'if type == "array" then .[] else . end | {joined}'
     raise InputError(
         f"{path}: the key may be the field {name_list([key])} alone, or with {name_list(windows)}, as the"
         " windows of a stream are a part of its keys",
         hint=f"say so with --fields {shlex.quote(f'key={key}')} if it is the key alone; else join them into"
-        f" one field first, in JSON by jq -c {program} FILE > NEW{JQ_THAT_FITS}",
+        f" one field first, in JSON by {by_jq(program)}",
     )
 
 

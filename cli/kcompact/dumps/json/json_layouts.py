@@ -15,6 +15,7 @@ from kcompact.dumps.loops.readiness import are_loops_worth_it, load_loops
 from kcompact.dumps.loops.windows import LongLineError
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT, Frame, FramedLayout
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.shown import by_jq
 from kcompact.dumps.text.between_records import pass_over
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between
 
@@ -171,8 +172,8 @@ def _not_json(data: bytes, position: int) -> UnreadableError:
         )
     elif text.strip(BLANKS) == b"null":
         hint = (
-            "it may be the tombstone of the delete before it, so do not remove it: print one value a line"
-            " (jq -c .), which --cdc reads with its nulls"
+            "it may be the tombstone of the delete before it, so do not remove it: print one value a"
+            f" line, which --cdc reads with its nulls: {by_jq('.')}"
         )
     return UnreadableError(f"not JSON: {text[:60].decode('utf-8', 'replace')!r}", hint, position=position)
 

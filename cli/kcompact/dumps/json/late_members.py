@@ -16,7 +16,7 @@ from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
 from kcompact.dumps.options import PLACES
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.reading import MISSING
-from kcompact.dumps.records.shown import JQ_THAT_FITS, shown
+from kcompact.dumps.records.shown import by_jq, shown
 
 _REASONS = (
     *("error", "exception", "deserialization error", "decode error", "decoding error", "parse error"),
@@ -110,7 +110,7 @@ _ZEROS = {"partition": "0", "key_marker": "null", "value_marker": "null"}
 def _late(name: str, meaning: str, *, zero: str | None) -> UnreadableError:
     hint = f"export again with the {meaning} in every record"
     if zero:
-        hint += f"; if it is left out where it is {zero}: jq -c '.{name} //= {zero}' FILE > NEW{JQ_THAT_FITS}"
+        hint += f"; if it is left out where it is {zero}: {by_jq(f'.{name} //= {zero}')}"
     return UnreadableError(f"a {name}, which the first records lack, so nobody knows their {meaning}", hint)
 
 
@@ -119,7 +119,7 @@ def not_exported(field: str, reason: Any, role: str) -> UnreadableError:
     hint = f"export again whole, and without decoding (kcat: leave out -s {role}=...)"
     if plain_name(field) in map(plain_name, _REASONS):  # it names no part
         program = f'(if type == "array" then .[] else . end) | del(.{json.dumps(field)})'
-        hint += f"; if it says something else of the record: jq -c '{program}' FILE > NEW{JQ_THAT_FITS}"
+        hint += f"; if it says something else of the record: {by_jq(program)}"
     return UnreadableError(
         f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported", hint
     )

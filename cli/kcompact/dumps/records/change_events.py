@@ -11,16 +11,15 @@ from typing import Any
 from kcompact.dumps.dialects.paths import Path, escaped, path_of
 from kcompact.dumps.json.json_text import ParsedJson, compact_json, repeated_member
 from kcompact.dumps.records.layout import UnreadableError
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import by_jq, shown
 
 Member = tuple[ParsedJson | None, Path, Any]
 """A field that was found: in what (None: made up of text), where in it, and as parsed."""
 
 # Messages without rows stay: one that empties a table is refused later.
-_SPLIT_BARE = (
-    "split it into one message for each row first, with jq 1.7 or newer, which leaves numbers as they are:"
-    " jq -c 'if (.data | length) > 1 then range(.data | length) as $i"
-    " | .data |= .[$i:$i+1] | .old |= .[$i:$i+1] else . end'"
+_SPLIT_BARE = "split it into one message for each row first: " + by_jq(
+    "if (.data | length) > 1 then range(.data | length) as $i"
+    " | .data |= .[$i:$i+1] | .old |= .[$i:$i+1] else . end"
 )
 _SPLIT_IN_ENVELOPE = (
     "split it into one record for each row first: the same record, with that row alone in the data (and the"

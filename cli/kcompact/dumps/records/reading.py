@@ -12,7 +12,7 @@ from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.records.shown import JQ_THAT_FITS, shown
+from kcompact.dumps.records.shown import by_jq, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
@@ -141,9 +141,7 @@ class FieldRules:
         hint = f"name the field with --fields {role}=FIELD, if it has another name here"
         if role != "topic" and self.file.layout in JSON and _PLAIN_PATH.fullmatch(place):
             program = f'if type == "array" then .[] else . end | .{place} //= 0'
-            hint += (
-                f"; where 0 is left out, as Go's omitempty does: jq -c '{program}' FILE > NEW{JQ_THAT_FITS}"
-            )
+            hint += f"; where 0 is left out, as Go's omitempty does: {by_jq(program)}"
         return UnreadableError(f"no {place} in the record", hint)
 
     def to_timestamp_ms(self, raw: Any) -> int:

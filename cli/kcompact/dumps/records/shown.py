@@ -1,10 +1,14 @@
 """Values of a dump as messages quote them: of a length that fits a line, whatever they are."""
 
+import shlex
 from typing import Any
 
 LONGEST = 60
-JQ_THAT_FITS = " (with jq 1.7 or newer, which leaves numbers as they are)"
-"""Follows a command of a hint that writes all records anew: jq 1.6 rounds what a double cannot hold."""
+
+
+def by_jq(program: str) -> str:
+    """A hint's command that writes all records anew: jq 1.6 rounds what a double cannot hold."""
+    return f"jq -c {shlex.quote(program)} FILE > NEW (with jq 1.7 or newer, which leaves numbers as they are)"
 
 
 def shown(raw: Any) -> str:
