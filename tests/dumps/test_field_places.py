@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -519,18 +520,64 @@ def test_a_cell_without_a_value_beside_an_error_is_no_tombstone(tmp_path: Path) 
     path = tmp_path / "dump.csv"
     header = "topic,partition,offset,key,value,error\n"
     path.write_text(f"{header}t,0,0,a,1,\nt,0,1,a,,Expecting value\n")
-    with pytest.raises(InputError, match="error: 'Expecting value': the value is missing only because"):
+    with pytest.raises(InputError, match="error: 'Expecting value': the value is null only because"):
         places(path)
     path.write_text(f"{header}t,0,0,a,1,\nt,0,1,a,,\nt,0,2,a,,0\nt,0,3,b,1,late\n")
     assert len(places(path)) == 4
     path.write_text(f"{header}t,0,0,a,1,\nt,0,2,a,,0\nt,0,3,b,,late\n")
-    with pytest.raises(InputError, match="error: 'late': the value is missing"):
+    with pytest.raises(InputError, match="error: 'late': the value is null"):
         places(path)
     path.write_text(f"{header.replace('error', 'key_error')}t,0,0,a,1,\nt,0,1,a,,of the key\n")
     assert len(places(path)) == 2
     path.write_text(f"{header.replace('error', 'key_error')}t,0,0,a,1,\nt,0,1,,2,of the key\n")
-    with pytest.raises(InputError, match="key_error: 'of the key': the key is missing"):
+    with pytest.raises(InputError, match="key_error: 'of the key': the key is null"):
         places(path)
+
+
+ROWS_WITH_ERRORS = pa.schema(
+    {
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "error": pa.string(),
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "avro"])
+def test_an_error_that_comes_first_behind_the_first_rows_is_heeded(kind: str, tmp_path: Path) -> None:
+    """The value before it would go, as if the record that was not decoded were a tombstone."""
+    path = tmp_path / f"dump.{kind}"
+    nothing: dict[str, Any] = {"topic": "t", "partition": 0, "key": b"k", "error": None}
+    rows = [nothing | {"offset": n, "value": b"v"} for n in range(400)]
+    for value, error in ((b"w", "late"), (None, None), (None, "no schema")):
+        late = nothing | {"offset": 400, "value": value, "error": error}
+        write_table(path, [*rows, late])
+        if value or not error:
+            assert len(places(path)) == 401
+            continue
+        with pytest.raises(InputError, match="error: 'no schema': the value is null only because") as refused:
+            places(path)
+        assert "leave that column out" in str(refused.value.hint)
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    table = pa.Table.from_pylist(rows, ROWS_WITH_ERRORS)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".avro":
+        kinds = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "bytes"}
+        fields = [{"name": each.name, "type": ["null", kinds[each.type]]} for each in ROWS_WITH_ERRORS]
+        with path.open("wb") as out:
+            fastavro.writer(out, {"type": "record", "name": "row", "fields": fields}, rows)
+    else:
+        cells = (
+            (v.decode() if isinstance(v, bytes) else v for v in row.values()) for row in table.to_pylist()
+        )
+        lines = [",".join("" if cell is None else str(cell) for cell in row) for row in cells]
+        path.write_text("\n".join([",".join(ROWS_WITH_ERRORS.names), *lines]))
 
 
 def test_kafka_s_timestamp_is_taken_where_that_of_the_export_is_beside_it(tmp_path: Path) -> None:

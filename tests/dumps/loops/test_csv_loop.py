@@ -168,6 +168,16 @@ def test_flags_that_are_not_set_are_read_by_the_loop_itself(tmp_path: Path) -> N
     assert read_by_loop_alone(file, frozenset()).num_rows > 1
 
 
+@pytest.mark.everyday(10)
+@pytest.mark.parametrize("number", range(40))
+def test_errors_beside_missing_parts_read_alike(tmp_path: Path, number: int) -> None:
+    """One beside a record without a value ends the run: the loop has to come to the same."""
+    rng = random.Random(number)
+    errors = [*["", '""', "0", "false", "null"] * rng.randrange(1, 9), "late", '"no, schema"']
+    file = flagged_file(tmp_path / "d.csv", errors, rng)
+    assert_same(replace(file, dialect=replace(file.dialect, delete_flag=None, value_error="deleted")))
+
+
 @pytest.mark.parametrize("window_bytes", [20, 64, 300])
 def test_rows_that_span_windows_read_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window_bytes: int

@@ -24,7 +24,7 @@ from kcompact.dumps.avro.avro_schema import (
     types_at,
     wire_schema,
 )
-from kcompact.dumps.dialects.dialect import ROLES
+from kcompact.dumps.dialects.dialect import JUDGING, ROLES
 from kcompact.dumps.dialects.paths import Path, columns_beside
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
@@ -139,7 +139,7 @@ class AvroReader:
         self._keyed = ValueKeys(file, notes).keyed if file.dialect.reads_values else None
         self._schema = file.shape.header.schema
         self.wire = wire_schema(self._schema)
-        named = {role: getattr(file.dialect, role) for role in (*ROLES, "delete_flag")}
+        named = {role: getattr(file.dialect, role) for role in (*ROLES, *JUDGING)}
         self.paths: dict[str, Path] = {r: tuple(dotted.split(".")) for r, dotted in named.items() if dotted}
         if file.dialect.value == "":
             self.paths["value"] = ()
@@ -208,6 +208,7 @@ class AvroReader:
         self._rules.see(role)  # a schema without the field says: null, in so many words
         value = self._get(datum, role)
         if value is MISSING or value is None:
+            self._rules.refuse_error(as_text(self._get(datum, f"{role}_error")), role)
             return None
         part = self._bytes(datum, role, value)
         if role == "key":

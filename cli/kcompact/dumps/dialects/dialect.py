@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
+JUDGING = ("delete_flag", "key_error", "value_error")
+"""Fields that may say that a record cannot be taken as it stands."""
 JSON = ("json_lines", "json_objects", "json_array")
 
 QUOTING = "quoting"
@@ -96,6 +98,11 @@ class Dialect:
     def short_tool(self) -> str:
         """The tool's name without the options and remarks after it."""
         return self.tool.partition(" (")[0].partition(",")[0].partition(":")[0]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether fields beside its key and value may say that a record cannot be taken as it stands."""
+        return any(getattr(self, role) is not None for role in JUDGING)
 
     @property
     def reads_values(self) -> bool:

@@ -22,6 +22,7 @@ from kcompact.dumps.dialects.part_names import (
     refuse_windows,
 )
 from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.dialects.unexported import reasons_by_name
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
@@ -215,7 +216,8 @@ def column_dialect(
         refuse_marks(columns.path, marks_beside(places, columns.names), places["value"], options)
     dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)
-    return dialect
+    reasons: dict[str, Any] = {**reasons_by_name(dialect, columns.names)}
+    return replace(dialect, **reasons)
 
 
 def written_by(

@@ -34,7 +34,7 @@ def between_commas(text: str) -> list[str]:
     return [piece.strip() for piece in _COMMA.split(text)]
 
 
-_COMPANIONS = ("error", "marker", "base64", "size")
+_COMPANIONS = ("marker", "base64", "size")
 
 Places = dict[str, "Places | None"]
 """Members that are read, by name: None for one that is read as a whole, else those within it."""

@@ -20,7 +20,7 @@ from kcompact.dumps.json.json_text import (
     repeated_member,
     repeated_names,
 )
-from kcompact.dumps.json.late_members import not_exported, refuse_late
+from kcompact.dumps.json.late_members import refuse_late
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
@@ -170,7 +170,7 @@ class JsonReader:
             return None
         if raw is None:
             self._rules.see(role)
-        self._refuse_error(parsed, role)
+        self._rules.refuse_error(self._get(parsed, self._paths[f"{role}_error"]), role)
         if raw is None:
             return None
         instead = self._instead(parsed, role)
@@ -253,11 +253,6 @@ class JsonReader:
             return decode(raw)
         except (ValueError, TypeError) as error:
             raise UnreadableError(f"the {role}'s bytes cannot be read: {shown(raw)}", DAMAGED_HINT) from error
-
-    def _refuse_error(self, parsed: ParsedJson, role: str) -> None:
-        error = self._get(parsed, self._paths[f"{role}_error"])
-        if error is not MISSING and error:  # 0 and "" tell of none
-            raise not_exported(getattr(self._dialect, f"{role}_error"), error, role)
 
 
 def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:

@@ -4,29 +4,25 @@ Writers leave out what is zero, false or nothing: a dump that begins with partit
 partition, and nothing but the first record that deletes its key, or whose key is no text, may say so.
 """
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import JSON, Dialect
-from kcompact.dumps.dialects.part_names import DELETES, NAMES, marked_deletes, plain_name
+from kcompact.dumps.dialects.part_names import DELETES, NAMES, marked_deletes
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
+from kcompact.dumps.dialects.unexported import REASONS, not_exported, says_why
 from kcompact.dumps.options import PLACES
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.reading import MISSING
-from kcompact.dumps.records.shown import by_jq, shown
+from kcompact.dumps.records.shown import by_jq
 
-_REASONS = (
-    *("error", "exception", "deserialization error", "decode error", "decoding error", "parse error"),
-    "too large",
-)
 _MARK = "mark"
 _NAMES = {
     **{role: NAMES[role] for role in (*PLACES, "value")},
-    "key_error": tuple(f"key {reason}" for reason in _REASONS),
-    "value_error": (*(f"value {reason}" for reason in _REASONS), *_REASONS),
+    "key_error": tuple(f"key {reason}" for reason in REASONS),
+    "value_error": (*(f"value {reason}" for reason in REASONS), *REASONS),
     **{f"{role}_marker": (f"{role} encoding",) for role in ("key", "value")},
     _MARK: (
         "tombstone",
@@ -95,8 +91,8 @@ def refuse_late(dialect: Dialect, record: Mapping[str, Any], parts: Mapping[str,
                 f"no value as in the first records, and a {name}, which those lack",
                 "another tool's record, most likely: keep the dumps of two tools in files of their own",
             )
-        if companion == "error" and member and content in (None, MISSING):
-            raise not_exported(name, member, part)
+        if companion == "error" and says_why(member) and content in (None, MISSING):
+            raise UnreadableError(*not_exported(name, member, part, "json_lines"))
         if role == _MARK and parts["value"] not in (None, MISSING) and str(member).lower() in DELETES:
             raise UnreadableError(*marked_deletes([name], dialect.value or ""))
         if role in PLACES or (companion == "marker" and isinstance(content, str)):
@@ -112,14 +108,3 @@ def _late(name: str, meaning: str, *, zero: str | None) -> UnreadableError:
     if zero:
         hint += f"; if it is left out where it is {zero}: {by_jq(f'.{name} //= {zero}')}"
     return UnreadableError(f"a {name}, which the first records lack, so nobody knows their {meaning}", hint)
-
-
-def not_exported(field: str, reason: Any, role: str) -> UnreadableError:
-    """The error for a key or value that is null, or not there, beside a reason why."""
-    hint = f"export again whole, and without decoding (kcat: leave out -s {role}=...)"
-    if plain_name(field) in map(plain_name, _REASONS):  # it names no part
-        program = f'(if type == "array" then .[] else . end) | del(.{json.dumps(field)})'
-        hint += f"; if it says something else of the record: {by_jq(program)}"
-    return UnreadableError(
-        f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported", hint
-    )

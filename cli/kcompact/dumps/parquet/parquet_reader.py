@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from kcompact.broker.log_names import LogName
 from kcompact.digits import INT_MAX, LARGEST_OFFSET
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import JUDGING, ROLES, Dialect
 from kcompact.dumps.dialects.paths import columns_beside
 from kcompact.dumps.loops.scanned_rows import Misfit, note_logs, only_wanted
 from kcompact.dumps.parquet.parquet_columns import (
@@ -32,7 +32,7 @@ from kcompact.dumps.records.value_keys import ValueKeys
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-_PLACES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "delete_flag")
+_PLACES = ("topic", "partition", "offset", "timestamp", "timestamp_type", *JUDGING)
 
 
 class ParquetReader:
@@ -96,13 +96,16 @@ class ParquetReader:
             rules.to_timestamp_type(fields.get("timestamp_type", MISSING), timestamp),
         )
         rules.refuse_delete(fields.get("delete_flag", MISSING), value)
+        for role in ("key", "value"):
+            if fields.get(role) is None:
+                rules.refuse_error(fields.get(f"{role}_error", MISSING), role)
         self._ordinal += 1
         if record.key:
             rules.check_key(record.key, record.offset)
         return record if self._keyed is None else self._keyed(record)
 
     def _roles(self) -> list[str]:
-        return [role for role in (*ROLES, "delete_flag") if role != "headers" or self._headers]
+        return [role for role in (*ROLES, *JUDGING) if role != "headers" or self._headers]
 
     def value_column(self, source: "parquet.ParquetFile", group: RowGroup) -> str | None:
         """The column to read for the value; None: the row group says that none of its values is null."""
@@ -185,7 +188,7 @@ class RowGroupRows:
         time = types["timestamp"]
         return bool(
             not self._reader.needs_values
-            and dialect.delete_flag is None
+            and not dialect.is_judged
             and dialect.empty_key != "null"
             and all(types[role] is not None for role in ("topic", "partition", "offset", "key"))
             and pa.types.is_string(types["topic"])

@@ -9,6 +9,7 @@ from typing import Any
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
+from kcompact.dumps.dialects.unexported import not_exported, says_why
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
@@ -227,6 +228,12 @@ class FieldRules:
         """Raise UnreadableError where the dialect's ``delete_flag`` is set beside a value that is no null."""
         if flag is not MISSING and value is not None and str(flag).lower() in FLAGS_SET:
             raise UnreadableError(*marked_deletes([str(self.dialect.delete_flag)], str(self.dialect.value)))
+
+    def refuse_error(self, reason: Any, role: str) -> None:
+        """Raise UnreadableError where a field gives the reason why the key or value is not there."""
+        if reason is not MISSING and says_why(reason):
+            field = getattr(self.dialect, f"{role}_error")
+            raise UnreadableError(*not_exported(field, reason, role, self.file.layout))
 
     @staticmethod
     def encoding_of(mark: Any, role: str) -> str | None:

@@ -60,7 +60,8 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
 
 
 _ERRORS = "surrogateescape"
-_READ = (*ROLES, "key_marker", "value_marker", "key_size", "value_size", "delete_flag")
+_COMPANIONS = ("key_error", "value_error", "key_marker", "value_marker", "key_size", "value_size")
+_READ = (*ROLES, *_COMPANIONS, "delete_flag")
 _SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas has numbers with gaps as floats
 _ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
 NULL_TEXTS = {
@@ -234,6 +235,7 @@ class CsvReader:
         rules.see(role)
         cell = cells[index]
         if not cell:
+            rules.refuse_error(self._text(cells, f"{role}_error"), role)
             place = self._index[f"{role}_size"]
             size = None if place is None else cells[place]
             if not size:

@@ -115,5 +115,5 @@ def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:
     has_columns = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
     is_spelt = dialect.key_encoding == "text" and dialect.timestamp_unit in _UNITS
     has_offset = dialect.offset is not None
-    is_judged = is_ruled or dialect.reads_values or dialect.delete_flag is not None
+    is_judged = is_ruled or dialect.reads_values or dialect.is_judged
     return has_columns and is_spelt and has_offset and not is_judged

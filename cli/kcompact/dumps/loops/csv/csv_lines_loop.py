@@ -35,7 +35,7 @@ from kcompact.dumps.loops.fields import (
 
 # Rows of ``places``: the column of each part of a record, ABSENT if there is none.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)
-KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE, DELETE_FLAG, PLACES = range(7, 13)
+KEY_ERROR, VALUE_ERROR, KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE, DELETE_FLAG, PLACES = range(7, 15)
 ABSENT = -1
 # Places of ``rules``.
 BYTE_EXACT, TOPIC_NEEDED, QUOTING, DELIMITER, IS_LAST = range(5)
@@ -121,7 +121,7 @@ def _fill(
     out: Columns,
 ) -> bool:
     """Fill in a row; False where only the reference knows what the record says."""
-    for place in range(KEY_MARKER, KEY_SIZE):
+    for place in range(KEY_ERROR, KEY_SIZE):
         if places[place] >= 0 and cells[places[place], _KIND] != c.MISSING:
             return False
     flag = places[DELETE_FLAG]

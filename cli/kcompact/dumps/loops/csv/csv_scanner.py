@@ -32,7 +32,8 @@ from kcompact.dumps.text.csv_reader import CsvShape
 
 _QUOTINGS = {"rfc4180": RFC4180, "backslash": BACKSLASH, "none": NONE}
 _PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-_PLACED = (*_PARTS, "key_marker", "value_marker", "key_size", "value_size", "delete_flag")
+_JUDGED = ("key_error", "value_error", "key_marker", "value_marker")
+_PLACED = (*_PARTS, *_JUDGED, "key_size", "value_size", "delete_flag")
 _ERRORS = "surrogateescape"
 
 

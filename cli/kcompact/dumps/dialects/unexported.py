@@ -1,0 +1,55 @@
+"""Fields that say why a key or value is not there: it was not decoded, or too large to be exported.
+
+Such a value is no tombstone, and such a key not null: its record cannot be compacted.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from kcompact.dumps.dialects.dialect import JSON, Dialect
+from kcompact.dumps.dialects.part_names import ALIASES, plain_name
+from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.records.shown import by_jq, shown
+
+REASONS = (
+    *("error", "exception", "deserialization error", "decode error", "decoding error", "parse error"),
+    "too large",
+)
+"""In words, the ends of such fields' names; before them may stand whose reason it is."""
+_REASON = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exceeded|toolarge)"
+# Of Confluent's extension of VS Code: true where a part is larger than it asks for.
+_EXCEEDED = "exceededfields"
+_NO_REASONS = {"", "0", "false", "none", "null"}
+
+
+def reasons_by_name(dialect: Dialect, names: Iterable[str]) -> dict[str, str | None]:
+    """The fields with reasons, by role (``key_error``, ``value_error``), where the dialect names none."""
+    plain_names = {name: plain_name(name) for name in sorted(names)}
+    places: dict[str, str | None] = {}
+    for role in ("key", "value"):
+        place = getattr(dialect, role)
+        if not place or getattr(dialect, f"{role}_error"):
+            continue
+        part = "|".join(map(re.escape, (*ALIASES[role], plain_name(path_of(place)[-1]))))
+        any_part = "?" if role == "value" else ""  # an error without a name is most likely the value's
+        reason = re.compile(rf"(?:{part}){any_part}{_REASON}|{_EXCEEDED}\.{role}")
+        named = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
+        places |= {f"{role}_error": name for name in named if path_of(name)[0] != path_of(place)[0]}
+    return places
+
+
+def says_why(reason: Any) -> bool:
+    """Whether what such a field holds is a reason: programs write nothing, 0 or false where there is none."""
+    return bool(reason) and str(reason).lower() not in _NO_REASONS
+
+
+def not_exported(field: str, reason: Any, role: str, layout: str) -> tuple[str, str]:
+    """Message and hint for a record whose field gives the reason why it has no key or value."""
+    hint = f"export again whole, and without decoding (kcat: leave out -s {role}=...)"
+    if plain_name(field) in map(plain_name, REASONS):  # it names no part
+        program = f'(if type == "array" then .[] else . end) | del(.{json.dumps(field)})'
+        way = by_jq(program) if layout in JSON else "leave that column out"
+        hint += f"; if it says something else of the record: {way}"
+    return f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported", hint
