@@ -75,6 +75,7 @@ def shapes(files: int) -> dict[str, Callable[[Path, int], Path]]:
         "hot-key": one_dump(key_shape="hot"),
         "keys-distinct": one_dump(key_shape="distinct"),
         "keys-equal": one_dump(key_shape="equal"),
+        "many-logs": one_dump(partitions=10_000),
         "many-files": many_files(files),
         "one-large-record": one_large_record,
     }

@@ -149,7 +149,7 @@ def copied(plan: IndexPlan, size: Size) -> list[ReportedLog]:
 def compacted(plan: IndexPlan, size: Size) -> tuple[CompactionOutcome, int]:
     """The figures of a run, and the most memory that the driver took for them beside what tasks sent."""
     sent, parts = scanned(plan, size), copied(plan, size)
-    render_gaps("t", 0, np.array([[0, 1, 1]]))  # what it imports is no figure of a run
+    render_gaps([LogName("t", 0)], [1], np.array([[0, 1, 1]]))  # what it imports is no figure of a run
     tracemalloc.start()
     try:
         summaries, _ = unpacked(sent)

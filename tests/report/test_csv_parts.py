@@ -6,6 +6,7 @@ import io
 import pyarrow as pa
 import pytest
 
+from kcompact.broker.log_names import LogName
 from kcompact.compact.output.csv_parts import REMOVED_KEYS_HEADER, render_removed_keys
 from kcompact.compact.output.decided_rows import REMOVED_SCHEMA
 
@@ -15,7 +16,7 @@ MOST_CHARACTERS = 32_767  # of a spreadsheet's cell; Python's csv takes 131,072
 
 def rows_of(keys: list[bytes], topic: str = "t") -> list[dict[str, str]]:
     columns = [keys, [1] * len(keys), [7] * len(keys), [9] * len(keys), [None] * len(keys)]
-    lines = render_removed_keys(topic, 0, pa.table(columns, schema=REMOVED_SCHEMA))
+    lines = render_removed_keys([LogName(topic, 0)], [len(keys)], pa.table(columns, schema=REMOVED_SCHEMA))
     text = (REMOVED_KEYS_HEADER + lines).decode()
     return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
@@ -48,7 +49,6 @@ def test_a_long_topic_is_cut_alike() -> None:
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x85", "\u2028", '"\n'])
 def test_each_row_is_a_line_whatever_line_ends_are_in_it(end: str) -> None:
     keys = [f"a{end}b".encode(), end.encode(), b"c"]
-    lines = render_removed_keys(
-        f"t{end}u", 0, pa.table([keys, [1] * 3, [7] * 3, [9] * 3, [None] * 3], schema=REMOVED_SCHEMA)
-    )
+    removed = pa.table([keys, [1] * 3, [7] * 3, [9] * 3, [None] * 3], schema=REMOVED_SCHEMA)
+    lines = render_removed_keys([LogName(f"t{end}u", 0)], [3], removed)
     assert len(lines.decode().splitlines()) == lines.count(b"\n") == 3

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from kcompact.broker.log_names import LogName
 from kcompact.compact.output.csv_parts import render_gaps
 from kcompact.compact.output.decided_rows import REASON_NAMES
 from kcompact.compact.output.reporting import ReportedLog
@@ -166,7 +167,8 @@ def _add_kept(log: LogOutcome, stretches: list[KeptStretch], records: int) -> li
     add_gap(start, log.last_offset + 1, records - present)
     _count_gaps(log, gaps)
     # All at once: where files are small there are thousands.
-    lines = render_gaps(log.topic, log.partition, np.array(gaps, np.int64).reshape(-1, 3))
+    name = LogName(log.topic, log.partition)
+    lines = render_gaps([name], [len(gaps)], np.array(gaps, np.int64).reshape(-1, 3))
     for place, line in zip(places, lines.splitlines(keepends=True), strict=True):
         pieces[place] = line
     return pieces

@@ -17,12 +17,13 @@ from kcompact.cleaner.tracked import INDEXED
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
+from kcompact.dumps.loops.columns import MOST_TOPICS
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.loops.value_columns import KIND_EXTRA
 from kcompact.dumps.records.framed import TextShape
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile
-from kcompact.dumps.records.record import VALUE_WORD_NULL
+from kcompact.dumps.records.record import VALUE_WORD_NULL, log_id_of
 from kcompact.engine.passes.index_pass import read_together
 from loop_parity import (
     assert_same,
@@ -234,6 +235,26 @@ def test_filters_are_obeyed(tmp_path: Path) -> None:
     table = assert_same(replace(file, partitions=(range(1, 2),)))
 
     assert table.num_rows == 10
+
+
+def dump_of_topics(folder: Path, topics: int) -> DumpFile:
+    """Two records of each, which take turns, as in the dump of a whole cluster."""
+    lines = [
+        kcat_line(n).replace(b'"topic":"t"', b'"topic":"t-%d"' % (n % topics)) for n in range(2 * topics)
+    ]
+    return dump_file(folder / "d.jsonl", b"".join(lines), KCAT)
+
+
+def test_the_loop_tells_thousands_of_topics_apart(tmp_path: Path) -> None:
+    table = read_by_loop_alone(dump_of_topics(tmp_path, 3000), frozenset())
+    assert table["log_id"].to_pylist() == [log_id_of(f"t-{n}", 0) for n in range(3000)] * 2
+
+
+def test_topics_that_find_no_room_in_the_loop_s_table_read_alike(tmp_path: Path) -> None:
+    file = dump_of_topics(tmp_path, MOST_TOPICS + 50)
+    assert assert_same(file).num_rows == 2 * (MOST_TOPICS + 50)
+    wanted = assert_same(replace(file, topics=frozenset({"t-7", f"t-{MOST_TOPICS + 9}"})))
+    assert wanted["offset"].to_pylist() == [7, MOST_TOPICS + 9, MOST_TOPICS + 57, 2 * MOST_TOPICS + 59]
 
 
 DELETE = json.dumps({"before": {"id": 1}, "after": None, "op": "d"})

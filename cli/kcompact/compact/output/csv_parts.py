@@ -1,12 +1,14 @@
 """Lines of removed-keys.csv and gaps.csv, as the workers write them (they can be as large as the dump)."""
 
 import io
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from kcompact.broker.log_names import LogName
 from kcompact.inert import csv_cell
 from kcompact.printable import printable_key
 
@@ -19,34 +21,38 @@ LONGEST_KEY_BYTES = 8_000
 _WRITE_OPTIONS = csv.WriteOptions(include_header=False, quoting_style="needed")
 
 
-def render_removed_keys(topic: str, partition: int, removed: pa.Table) -> bytes:
+def render_removed_keys(logs: Sequence[LogName], counts: Sequence[int], removed: pa.Table) -> bytes:
     """CSV lines for rows of ``REMOVED_SCHEMA``; keys printable and inert in a spreadsheet, a row a line.
 
+    So many of the rows are of each log, in the order of ``logs``.
     A key of more than LONGEST_KEY_BYTES is cut, as ``printable_key`` cuts it: with its length and digest.
     """
     if not removed.num_rows:
         return b""
     columns = [_key_cells(removed["key"]), *(removed[name] for name in removed.column_names[1:])]
-    return _lines(topic, partition, columns)
+    return _lines(logs, counts, columns)
 
 
-def render_gaps(topic: str, partition: int, gaps: np.ndarray) -> bytes:
-    """CSV lines for rows (n, 3) of ``gap_rows``: both ends inclusive here, as people read them."""
+def render_gaps(logs: Sequence[LogName], counts: Sequence[int], gaps: np.ndarray) -> bytes:
+    """CSV lines for rows (n, 3) of ``gap_rows``: both ends inclusive here, as people read them.
+
+    So many of the rows are of each log, in the order of ``logs``.
+    """
     if not len(gaps):
         return b""
     starts, ends, missing = gaps[:, 0], gaps[:, 1], gaps[:, 2]
     length = ends - starts
-    return _lines(
-        topic, partition, [pa.array(c) for c in (starts, ends - 1, length, missing, length - missing)]
-    )
+    return _lines(logs, counts, [pa.array(c) for c in (starts, ends - 1, length, missing, length - missing)])
 
 
-def _lines(topic: str, partition: int, columns: list[pa.Array]) -> bytes:
-    rows = len(columns[0])
+def _lines(logs: Sequence[LogName], counts: Sequence[int], columns: list[pa.Array]) -> bytes:
     names = [str(number) for number in range(len(columns) + 2)]
-    log = [pa.repeat(_topic_cell(topic), rows), pa.repeat(partition, rows)]
+    numbers = pa.array(np.repeat(np.arange(len(logs)), counts))
+    topics = pa.array([_topic_cell(log.topic) for log in logs], pa.string())
+    partitions = pa.array([log.partition for log in logs], pa.int64())
     out = io.BytesIO()
-    csv.write_csv(pa.table([*log, *columns], names=names), out, _WRITE_OPTIONS)
+    table = pa.table([topics.take(numbers), partitions.take(numbers), *columns], names=names)
+    csv.write_csv(table, out, _WRITE_OPTIONS)
     return out.getvalue()
 
 

@@ -6,6 +6,8 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
+from kcompact.cleaner.shares import slices_by_log
 from kcompact.compact.output.compact_job import CompactJob
 from kcompact.compact.output.csv_parts import render_gaps, render_removed_keys
 from kcompact.compact.output.decided_rows import removed_rows
@@ -54,10 +56,9 @@ class Reporter:
     def add(self, rows: pa.Table) -> None:
         """The next rows (DECIDED_SCHEMA and split_id), in the order of splits and of offsets in them."""
         log_ids = rows["log_id"].to_numpy()
-        known = np.unique(log_ids).tolist()
-        for log_id in known:
-            of_log = rows if len(known) == 1 else rows.take(np.flatnonzero(log_ids == log_id))
-            self._report_log(log_id, of_log)
+        if np.any(np.diff(log_ids) < 0):
+            rows = rows.take(pa.array(np.argsort(log_ids, kind="stable"))).combine_chunks()
+        self._report(rows)
 
     def finish(self) -> list[ReportedLog]:
         """All logs, by split."""
@@ -65,24 +66,36 @@ class Reporter:
             file.close()
         return sorted(self._logs, key=lambda log: log.split_id)
 
-    def _report_log(self, log_id: int, rows: pa.Table) -> None:
-        """Tell of one log's removed keys and gaps, and of what each split leaves of it."""
-        splits = Splits.of(rows["split_id"].to_numpy())
-        logs = [self._summaries[split_id][log_id] for split_id in splits.ids.tolist()]
-        columns, gaps = split_figures(rows, splits, logs)
-        name = logs[0].topic, logs[0].partition
-        removed = render_removed_keys(*name, removed_rows(rows))
-        removed_ranges = _append(self._removed, removed, columns["removed_keys"])
-        gaps_ranges = _append(self._gaps, render_gaps(*name, gaps), columns["gaps"])
-        numbers = zip(*(column.tolist() for column in columns.values()), strict=True)
-        for row, removed_range, gaps_range in zip(numbers, removed_ranges, gaps_ranges, strict=True):
+    def _report(self, rows: pa.Table) -> None:
+        """Tell of the removed keys and gaps of rows in the order of logs, and of what each split leaves."""
+        logs, figures, gaps = list[LogSummary](), list[dict[str, np.ndarray]](), list[np.ndarray]()
+        for log_id, of_log in slices_by_log(rows):
+            splits = Splits.of(of_log["split_id"].to_numpy())
+            summaries = [self._summaries[split_id][log_id] for split_id in splits.ids.tolist()]
+            columns, of_gaps = split_figures(of_log, splits, summaries)
+            logs.append(summaries[0])
+            figures.append(columns)
+            gaps.append(of_gaps)
+        if not logs:
+            return
+        names = [LogName(log.topic, log.partition) for log in logs]
+        removed_counts = [int(columns["removed_keys"].sum()) for columns in figures]
+        removed = render_removed_keys(names, removed_counts, removed_rows(rows))
+        gap_lines = render_gaps(names, list(map(len, gaps)), np.concatenate(gaps))
+        whole = {name: np.concatenate([columns[name] for columns in figures]) for name in figures[0]}
+        removed_ranges = _append(self._removed, removed, whole["removed_keys"])
+        gaps_ranges = _append(self._gaps, gap_lines, whole["gaps"])
+        log_ids = np.repeat([log.log_id for log in logs], [len(columns["keys"]) for columns in figures])
+        numbers = zip(*(column.tolist() for column in whole.values()), strict=True)
+        for log_id, row, *ranges in zip(log_ids.tolist(), numbers, removed_ranges, gaps_ranges, strict=True):
+            removed_range, gaps_range = ranges
             self._logs.append(
                 ReportedLog(
                     log_id=log_id,
                     task=self._name,
                     removed_range=removed_range,
                     gaps_range=gaps_range,
-                    **dict(zip(columns, row, strict=True)),
+                    **dict(zip(whole, row, strict=True)),
                 )
             )
 

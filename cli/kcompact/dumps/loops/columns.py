@@ -8,7 +8,8 @@ import numpy as np
 # processor's cache.
 MOST_ROWS = (1 << 15) + 8
 MOST_REFUSED = 1 << 12
-MOST_TOPICS = 256
+MOST_TOPICS = 1 << 12
+TOPIC_SLOT_BITS = 13  # twice as many places as topics: those of a name are soon at an end
 _TOPIC_BYTES = MOST_TOPICS * 256  # Kafka's names have at most 249
 
 # Rows of ``Columns.numbers``.
@@ -31,7 +32,8 @@ AT, ROWS, REFUSALS, KEY_BYTES, TOPICS, IS_UNFINISHED, BLOCK, DONE = range(8)
 class Columns(NamedTuple):
     """Filled from the first row on by each call of a loop. ``numbers`` has a row for each column.
 
-    A topic is given by its number among ``topic_ends``; 0 is the file's own. Keys are one after the other in
+    A topic is given by its number among ``topic_ends``; 0 is the file's own. ``topic_slots`` has the numbers
+    where hashes of the names say, or behind; 0 where there is none. Keys are one after the other in
     ``keys``. ``refused`` has, for each record that the loop leaves to the reference, the number of rows
     before it, its start and its end.
     """
@@ -42,6 +44,7 @@ class Columns(NamedTuple):
     refused: np.ndarray
     topics: np.ndarray
     topic_ends: np.ndarray
+    topic_slots: np.ndarray
     state: np.ndarray
 
     def with_room(self, window_bytes: int) -> "Columns":
@@ -64,5 +67,6 @@ def new_columns() -> Columns:
         refused=np.zeros((MOST_REFUSED, 3), np.int64),
         topics=np.zeros(_TOPIC_BYTES, np.uint8),
         topic_ends=np.zeros(MOST_TOPICS + 1, np.int64),
+        topic_slots=np.zeros(1 << TOPIC_SLOT_BITS, np.int64),
         state=np.array((0, 0, 0, 0, 1, 0, 0, 0), np.int64),
     )

@@ -13,13 +13,14 @@ LARGEST_PARTITION = 2**31 - 1
 # Types of what loops are given.
 BYTES, NUMBERS = array_type(types.uint8, written=True), array_type(types.int64, written=True)
 TABLE, ENDS = array_type(types.int64, 2, written=True), array_type(types.int32, written=True)
-COLUMNS = types.NamedTuple([TABLE, BYTES, ENDS, TABLE, BYTES, NUMBERS, NUMBERS], Columns)
+COLUMNS = types.NamedTuple([TABLE, BYTES, ENDS, TABLE, BYTES, NUMBERS, NUMBERS, NUMBERS], Columns)
 IS_UNSET = np.zeros(256, np.uint8)
 IS_UNSET[list(b"fFnN0")] = 1  # the first bytes of flags that are not set: false, no, 0
 _MOST_DIGITS = 18  # always an int64
 _ZERO = ord("0")
 _ZEROS, _WORD_BITS = np.uint64(0x3030303030303030), np.uint64(64)
 _POWERS = np.array([10**digits for digits in range(WORD + 1)])
+_FACTOR, _SLOT_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(64 - c.TOPIC_SLOT_BITS)
 _REPLACEMENT = np.frombuffer("\ufffd".encode(), np.uint8)
 
 
@@ -88,19 +89,30 @@ def topic_number(data: np.ndarray, start: int, end: int, row: int, out: Columns)
     last = out.numbers[c.TOPIC, row - 1] if row > 0 else 0
     if last > 0 and _is_topic(data, start, end, last, out):
         return last
+    slot = _topic_slot(data, start, end)
+    while out.topic_slots[slot] > 0:
+        if _is_topic(data, start, end, out.topic_slots[slot], out):
+            return out.topic_slots[slot]
+        slot = (slot + 1) % len(out.topic_slots)
     count = out.state[c.TOPICS]
-    for number in range(1, count):
-        if _is_topic(data, start, end, number, out):
-            return number
     at = out.topic_ends[count - 1]
     if count == c.MOST_TOPICS or end - start > len(out.topics) - at:
         return REFUSED
     for place in range(start, end):
         out.topics[at] = data[place]
         at += 1
-    out.topic_ends[count] = at
+    out.topic_ends[count], out.topic_slots[slot] = at, count
     out.state[c.TOPICS] = count + 1
     return count
+
+
+@part
+def _topic_slot(data: np.ndarray, start: int, end: int) -> int:
+    """Where the number of a topic is looked for first."""
+    code = np.uint64(0)
+    for place in range(start, end):
+        code = (code ^ np.uint64(data[place])) * _FACTOR
+    return int64(code >> _SLOT_SHIFT)
 
 
 @part

@@ -59,7 +59,7 @@ class LineLoop:
         self._file = parts[0].file
         self._extra = extra
         self._reference = reference
-        self._logs: dict[LogName, int] = {}
+        self._logs: dict[int, LogName] = {}
 
     @property
     def _is_over(self) -> bool:

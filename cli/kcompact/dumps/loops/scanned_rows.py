@@ -51,13 +51,13 @@ class ScannedRows:
         self,
         file: DumpFile,
         columns: Columns,
-        logs: dict[LogName, int],
+        logs: dict[int, LogName],
         at: np.ndarray | None = None,
     ) -> None:
         self._file = file
         self._dialect: Dialect = file.dialect
         self._columns = columns
-        self._logs = logs  # of all that was met so far
+        self._logs = logs  # by their ids, all that were met so far
         self.count = int(columns.state[c.ROWS]) if at is None else len(at)
         self._numbers = columns.numbers[:, : self.count] if at is None else columns.numbers.take(at, axis=1)
 
@@ -177,9 +177,9 @@ class ScannedRows:
         except UnicodeDecodeError as error:
             raise Misfit from error
         log = LogName(name, partition)
-        if log not in self._logs:
-            self._logs[log] = log_id_of(*log)
-        return self._logs[log]
+        log_id = log_id_of(*log)
+        self._logs[log_id] = log
+        return log_id
 
     def count_in(self, notes: SplitNotes, first: int, last: int, *, is_table: bool) -> None:
         """Note what the reference would have noted of rows. ``is_table``: every record has every column."""
@@ -216,24 +216,24 @@ def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
     return pa.array(spelt, pa.binary()).take(encoded.indices)
 
 
-def note_logs(notes: SplitNotes, file: DumpFile, logs: Mapping[LogName, int], rows: pa.RecordBatch) -> None:
+def note_logs(notes: SplitNotes, file: DumpFile, logs: Mapping[int, LogName], rows: pa.RecordBatch) -> None:
     """Note which logs rows are of, and which of them were not asked for; ``logs`` have all that were met.
 
-    There is at least one row.
+    There is at least one row. There may be ten thousand logs, and hardly a row between two calls.
     """
-    if all(log_id in notes.logs or log in notes.left_out for log, log_id in logs.items()):
-        return
-    present = set(logs.values() if len(logs) == 1 else rows.column("log_id").unique().to_pylist())
-    for log, log_id in logs.items():
-        if log_id in present and file.wants(*log):
-            notes.logs[log_id] = log
-        elif log_id in present:
-            notes.left_out.add(log)
+    for log_id in logs if len(logs) == 1 else rows.column("log_id").unique().to_pylist():
+        if log_id in notes.logs or logs[log_id] in notes.left_out:
+            continue
+        if file.wants(*logs[log_id]):
+            notes.logs[log_id] = logs[log_id]
+        else:
+            notes.left_out.add(logs[log_id])
 
 
-def only_wanted(rows: pa.RecordBatch, file: DumpFile, logs: Mapping[LogName, int]) -> pa.RecordBatch:
+def only_wanted(rows: pa.RecordBatch, file: DumpFile, logs: Mapping[int, LogName]) -> pa.RecordBatch:
     """The rows of logs that were asked for."""
-    unwanted = [log_id for log, log_id in logs.items() if not file.wants(*log)]
-    if not unwanted:
+    if file.wants_all:
         return rows
-    return rows.filter(pa.array(~np.isin(rows.column("log_id").to_numpy(), unwanted)))
+    log_ids = rows.column("log_id")
+    unwanted = [log_id for log_id in log_ids.unique().to_pylist() if not file.wants(*logs[log_id])]
+    return rows.filter(pa.array(~np.isin(log_ids.to_numpy(), unwanted))) if unwanted else rows

@@ -239,8 +239,8 @@ class RowGroupRows:
         column = column_at(batch, getattr(self._dialect, role))
         return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
-    def _logs(self, batch: pa.RecordBatch) -> tuple[np.ndarray, dict[LogName, int]]:
-        """The log id of each row, and those of all logs that rows are of."""
+    def _logs(self, batch: pa.RecordBatch) -> tuple[np.ndarray, dict[int, LogName]]:
+        """The log id of each row, and all logs that rows are of, by their ids."""
         topics = self._column(batch, "topic").dictionary_encode()
         partitions = _whole_numbers(self._column(batch, "partition"))
         if topics.null_count or (len(partitions) and partitions.max() > INT_MAX):
@@ -250,7 +250,7 @@ class RowGroupRows:
         names = topics.dictionary.to_pylist()
         logs = [LogName(names[code >> GROUP_SHIFT], code & INT_MAX) for code in distinct.tolist()]
         ids = [log_id_of(*log) for log in logs]
-        return np.array(ids, np.int64)[inverse], dict(zip(logs, ids, strict=True))
+        return np.array(ids, np.int64)[inverse], dict(zip(ids, logs, strict=True))
 
     def _timestamps(self, batch: pa.RecordBatch) -> np.ndarray:
         if self._dialect.timestamp is None:

@@ -41,6 +41,11 @@ class DumpFile:
     origin: Origin | None = None  # where each task gets it from, if it is on no disk as plain bytes
     dump_bytes: int = 0  # data_bytes of all files of the dump: what pays for a large one costs a small one
 
+    @property
+    def wants_all(self) -> bool:
+        """Whether records of every log are asked for."""
+        return not (self.topics or self.partitions) and self.left_out == NOTHING_LEFT_OUT
+
     def wants(self, topic: str, partition: int) -> bool:
         """Whether the user asked for records of this log (``--topic``, ``--partitions``) and it is there."""
         is_asked_for = (not self.topics or topic in self.topics) and (

@@ -41,7 +41,7 @@ class BlockLoop:
         self._scanner, self._extra, self._reference = scanner, extra, reference
         self._file, self._split, self._notes, _, self._needs_extra = part
         self._columns = new_columns()
-        self._logs: dict[LogName, int] = {}
+        self._logs: dict[int, LogName] = {}
 
     def index(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``. Raises UnreadableError."""
