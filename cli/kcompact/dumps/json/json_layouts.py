@@ -62,7 +62,7 @@ class _JsonValues(FramedLayout):
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
         """By a compiled loop where the dump is large and its dialect allows it."""
-        yield from index_lines([part], extra, super().index)
+        yield from index_lines([part], extra, self.index_ranges)
 
 
 class JsonArray(_JsonValues):

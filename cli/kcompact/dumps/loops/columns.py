@@ -34,8 +34,7 @@ class Columns(NamedTuple):
 
     A topic is given by its number among ``topic_ends``; 0 is the file's own. ``topic_slots`` has the numbers
     where hashes of the names say, or behind; 0 where there is none. Keys are one after the other in
-    ``keys``. ``refused`` has, for each record that the loop leaves to the reference, the number of rows
-    before it, its start and its end.
+    ``keys``. ``refused`` has the start and the end of each record that the loop leaves to the reference.
     """
 
     numbers: np.ndarray
@@ -64,7 +63,7 @@ def new_columns() -> Columns:
         numbers=np.zeros((NUMBERS, MOST_ROWS), np.int64),
         keys=np.zeros(0, np.uint8),
         key_ends=np.zeros(MOST_ROWS + 1, np.int32),
-        refused=np.zeros((MOST_REFUSED, 3), np.int64),
+        refused=np.zeros((MOST_REFUSED, 2), np.int64),
         topics=np.zeros(_TOPIC_BYTES, np.uint8),
         topic_ends=np.zeros(MOST_TOPICS + 1, np.int64),
         topic_slots=np.zeros(1 << TOPIC_SLOT_BITS, np.int64),

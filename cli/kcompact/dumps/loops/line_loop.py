@@ -11,13 +11,17 @@ from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns, new_columns
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
-from kcompact.dumps.loops.windows import ByteRange, Cutting, LongLineError, Window, windows_of
+from kcompact.dumps.loops.windows import ByteRange, Cutting, FileStretch, LongLineError, Window, windows_of
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT
 from kcompact.dumps.records.layout import Reject, SplitToIndex
 from kcompact.dumps.records.record import index_schema
 
-Reference = Callable[[SplitToIndex, frozenset[str]], Iterator[pa.RecordBatch]]
-"""Index rows of a split, read record by record: ``FramedLayout.index``."""
+Reference = Callable[[SplitToIndex, list[tuple[int, int]], frozenset[str]], Iterator[pa.RecordBatch]]
+"""Index rows of ranges of a split, read record by record: ``FramedLayout.index_ranges``."""
+
+
+Others = tuple[np.ndarray, pa.RecordBatch]
+"""Rows that the reference read, and where in the window each of their records begins."""
 
 
 class Scanner(Protocol):
@@ -45,7 +49,7 @@ def index_lines(
         yield from LineLoop(scanner, parts, extra, reference).index()
         return
     for part in parts:
-        yield from reference(part, extra)
+        yield from reference(part, [part.split[2:]], extra)
 
 
 class LineLoop:
@@ -79,15 +83,10 @@ class LineLoop:
         """Rows of a window's records, up to the first one that cannot be read."""
         columns.state[c.AT] = 0
         self._scanner.start(window)
-        while columns.state[c.AT] < window.end and window.next_start is None:
+        while columns.state[c.AT] < window.end and window.next_start is None and not self._is_over:
             first = int(columns.state[c.AT])
             self._scanner.scan(window, columns)
-            pieces = list(self._pieces(window, columns, first))
-            if rows := sum(piece.num_rows for piece in pieces):
-                whole = pa.Table.from_batches(pieces, index_schema(self._extra)).combine_chunks()
-                yield from pieces if pieces[0].num_rows == rows else whole.to_batches()
-            if self._is_over:
-                return
+            yield from self._scanned(window, columns, first)
 
     def _windows(self) -> Iterator[Window]:
         try:
@@ -96,39 +95,54 @@ class LineLoop:
         except LongLineError as long:  # only a part that is read alone may be so large
             self._parts[0].notes.rejects.append(Reject(long.position, TOO_LARGE, TOO_LARGE_HINT))
 
-    def _pieces(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:
-        """The result of one call of the loop: accepted rows, and ranges between them for the reference."""
-        rows = ScannedRows(self._file, columns, self._logs)
+    def _scanned(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:
+        """The rows of one call of the loop: those that it accepted, and what it refused in their places."""
+        rows, refused = ScannedRows(self._file, columns, self._logs), _refused(columns)
+        ends = _rows_before_ends(window, rows).tolist()
         try:
             batch = self._batch(window, rows) if rows.count else None
         except Misfit:
-            yield from self._read_by_reference(window, first, int(columns.state[c.AT]))
-            return
-        accepted = 0
-        for row, start, end in _joined(columns):
-            if batch is not None and row > accepted:
-                yield self._accepted(window, rows, batch, accepted, row)
-            accepted = row
-            yield from self._read_by_reference(window, start, end)
-            if self._is_over:
-                return
-        if batch is not None and rows.count > accepted:
-            yield self._accepted(window, rows, batch, accepted, rows.count)
+            batch, ends = None, [0] * len(ends)
+            refused = np.array([[first, columns.state[c.AT]]])
+        accepted, others = 0, list[Others]()
+        for stretch, rows_before_end in zip(window.stretches, ends, strict=True):
+            part, end = self._parts[stretch.range_number], rows_before_end
+            if len(refused):
+                others += self._read_by_reference(part, stretch, refused)
+            if part.notes.rejects:
+                end = int(np.searchsorted(rows[c.START][:end], part.notes.rejects[0].position - stretch.base))
+            if batch is not None and accepted < end:
+                rows.count_in(part.notes, accepted, end, is_table=self._scanner.is_table)
+                note_logs(part.notes, self._file, self._logs, batch.slice(accepted, end - accepted))
+                accepted = end
+            if part.notes.rejects:
+                break
+        in_order = [] if batch is None or not accepted else [batch.slice(0, accepted)]
+        if others:
+            in_order = self._merged(in_order, rows[c.START][:accepted], others)
+        yield from (only_wanted(each, self._file, self._logs) for each in in_order)
 
-    def _accepted(
-        self, window: Window, rows: ScannedRows, batch: pa.RecordBatch, first: int, last: int
-    ) -> pa.RecordBatch:
-        """Some of the batch's rows, of logs that are wanted; notes learn of them."""
-        ends = _rows_before_ends(window, rows).tolist()
-        start = first
-        for stretch, behind in zip(window.stretches, ends, strict=True):
-            notes, end = self._parts[stretch.range_number].notes, min(behind, last)
-            if start >= end:
-                continue
-            rows.count_in(notes, start, end, is_table=self._scanner.is_table)
-            note_logs(notes, self._file, self._logs, batch.slice(start, end - start))
-            start = end
-        return only_wanted(batch.slice(first, last - first), self._file, self._logs)
+    def _merged(
+        self, accepted: list[pa.RecordBatch], starts: np.ndarray, others: list[Others]
+    ) -> list[pa.RecordBatch]:
+        """All rows in the order of their records, which begin at ``starts`` of the window, or at others'."""
+        batches = [*accepted, *(batch for _, batch in others)]
+        order = np.argsort(np.concatenate([starts, *(places for places, _ in others)]), kind="stable")
+        whole = pa.Table.from_batches(batches, index_schema(self._extra)).combine_chunks()
+        in_order = whole.take(pa.array(order)).combine_chunks()
+        return list(in_order.to_batches())
+
+    def _read_by_reference(
+        self, part: SplitToIndex, stretch: FileStretch, refused: np.ndarray
+    ) -> Iterator[Others]:
+        """What the reference reads in ranges of the window, as far as they are of this stretch."""
+        start, end = stretch.first, min(stretch.last, part.split.end - stretch.base)
+        touched = slice(np.searchsorted(refused[:, 1], start, "right"), np.searchsorted(refused[:, 0], end))
+        ranges = np.clip(refused[touched], start, end) + stretch.base
+        if not len(ranges):
+            return
+        for batch in self._reference(part, [(begin, stop) for begin, stop in ranges.tolist()], self._extra):
+            yield batch.column("position").to_numpy() - stretch.base, batch
 
     def _batch(self, window: Window, rows: ScannedRows) -> pa.RecordBatch:
         """All rows. Raises Misfit."""
@@ -149,17 +163,6 @@ class LineLoop:
             self._parts[0].needs_extra,
         )
 
-    def _read_by_reference(self, window: Window, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """The rows that the reference reads in [start, end), part by part."""
-        for number, base, first, last in window.stretches:
-            part = self._parts[number]
-            begin, stop = base + max(start, first), min(base + min(end, last), part.split.end)
-            if max(start, first) < min(end, last) and begin < stop:
-                stretch = part._replace(split=part.split._replace(start=begin, end=stop))
-                yield from self._reference(stretch, self._extra)
-                if part.notes.rejects:
-                    return
-
 
 def _spread(numbers: list[int], counts: np.ndarray) -> np.ndarray:
     """Each number as many times as it counts: ten times as quick where there is only one."""
@@ -172,14 +175,10 @@ def _rows_before_ends(window: Window, rows: ScannedRows) -> np.ndarray:
     return counts
 
 
-def _joined(columns: Columns) -> Iterator[tuple[int, int, int]]:
-    """The ranges that the loop refused, as (rows before it, start, end); neighbours as one."""
-    refused = columns.refused[: columns.state[c.REFUSALS]].tolist()
-    while refused:
-        row, start, end = refused[0]
-        count = 1
-        while count < len(refused) and refused[count][1] == end:
-            end = refused[count][2]
-            count += 1
-        yield row, start, end
-        del refused[:count]
+def _refused(columns: Columns) -> np.ndarray:
+    """The ranges that the loop refused, as rows (start, end); neighbours as one."""
+    ranges = columns.refused[: columns.state[c.REFUSALS]]
+    are_apart = ranges[1:, 0] != ranges[:-1, 1]
+    begins = np.concatenate([ranges[:1, 0], ranges[1:, 0][are_apart]])
+    ends = np.concatenate([ranges[:-1, 1][are_apart], ranges[-1:, 1]])
+    return np.stack([begins, ends], axis=1)

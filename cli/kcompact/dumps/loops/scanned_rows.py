@@ -231,9 +231,11 @@ def note_logs(notes: SplitNotes, file: DumpFile, logs: Mapping[int, LogName], ro
 
 
 def only_wanted(rows: pa.RecordBatch, file: DumpFile, logs: Mapping[int, LogName]) -> pa.RecordBatch:
-    """The rows of logs that were asked for."""
+    """The rows of logs that were asked for, as all are of a log that is not in ``logs``."""
     if file.wants_all:
         return rows
     log_ids = rows.column("log_id")
-    unwanted = [log_id for log_id in log_ids.unique().to_pylist() if not file.wants(*logs[log_id])]
+    unwanted = [
+        log_id for log_id in log_ids.unique().to_pylist() if log_id in logs and not file.wants(*logs[log_id])
+    ]
     return rows.filter(pa.array(~np.isin(log_ids.to_numpy(), unwanted))) if unwanted else rows

@@ -1,17 +1,19 @@
 """Layouts whose records are byte ranges that can be read one by one: all JSON, CSV and text."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from kcompact.dumps.files.copying import copy_ranges, read_ranges
-from kcompact.dumps.records.indexing import Entry
+from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex, UnreadableError
-from kcompact.dumps.records.layout_interface import Layout, asked_for
+from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.value_keys import ValueKeys
 from kcompact.errors import InputError
@@ -98,14 +100,29 @@ class FramedLayout(Layout):
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """The records of the frames; a tombstone without a key belongs to the delete before it."""
-        return asked_for(self._framed_records(part, values=values), part, _span)
+        return self._read_ranges(part, [part.split[2:]], values=values)
 
-    def _framed_records(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
+    def index_ranges(
+        self, part: SplitToIndex, ranges: Sequence[tuple[int, int]], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """As ``index``, record by record, of the records in some ranges of the split alone."""
+        records = until_reject(self._read_ranges(part, ranges, values=bool(extra)), part)
+        yield from index_rows(records, part, extra)
+
+    def _read_ranges(
+        self, part: SplitToIndex, ranges: Sequence[tuple[int, int]], *, values: bool
+    ) -> Iterator[Entry]:
+        return asked_for(self._framed_records(part, ranges, values=values), part, _span)
+
+    def _framed_records(
+        self, part: SplitToIndex, ranges: Sequence[tuple[int, int]], *, values: bool
+    ) -> Iterator[Entry]:
         file, split, notes, *_ = part
         read = self._reader(file, notes, values=values)
         position = split.start
+        frames = (self.frames(file, start, end, notes) for start, end in ranges)
         try:
-            for ordinal, frame in enumerate(self.frames(file, split.start, split.end, notes)):
+            for ordinal, frame in enumerate(chain.from_iterable(frames)):
                 position = frame.position
                 _refuse_too_large(frame)
                 record = read(self.content(frame.data), ordinal)

@@ -115,7 +115,7 @@ class LineLayout(FramedLayout):
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
         """Likewise, across the ends of files."""
-        return index_lines(parts, extra, super().index)
+        return index_lines(parts, extra, self.index_ranges)
 
     def content(self, data: bytes) -> bytes:
         """The record without its last line end."""

@@ -294,7 +294,7 @@ def scan_csv_lines(
                 state[c.IS_UNFINISHED] = 1
                 break
             after = bounds[number] if after == UNFINISHED else after
-            refused[refusals, 0], refused[refusals, 1], refused[refusals, 2] = row, at, after
+            refused[refusals, 0], refused[refusals, 1] = at, after
             refusals += 1
         at = after
     state[c.AT], state[c.ROWS], state[c.REFUSALS] = at, row, refusals

@@ -271,7 +271,7 @@ def scan_json_lines(
             out.key_ends[row] = state[c.KEY_BYTES]
         else:
             after = _next_line(data, at)
-            refused[refusals, 0], refused[refusals, 1], refused[refusals, 2] = row, at, after
+            refused[refusals, 0], refused[refusals, 1] = at, after
             refusals += 1
         at = after
     state[c.AT], state[c.ROWS], state[c.REFUSALS] = at, row, refusals
