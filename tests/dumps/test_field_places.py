@@ -355,9 +355,12 @@ def test_so_are_rows_with_all_of_them_in_an_object(tmp_path: Path) -> None:
     assert len(places(path, key_fields=("title",), fields=dict.fromkeys(named, ""))) == len(rows)
 
 
-@pytest.mark.parametrize("columns", ["{}", "$${}", "redpanda"])
+@pytest.mark.parametrize("columns", ["{}", "$${}", "redpanda", "message_{}", "__metadata${}"])
 def test_so_are_rows_with_a_partition_and_an_offset_alone(columns: str, tmp_path: Path) -> None:
-    """As in tables of Redpanda's Iceberg topics, and of Tableflow: two partitions would be one log."""
+    """As in tables of Redpanda's Iceberg topics, of Tableflow, Singer's tap and Pinot.
+
+    Two partitions would be one log.
+    """
     inner = [{"partition": partition, "offset": 7} for partition in (0, 1)]
     named = {"partition": columns.format("partition"), "offset": columns.format("offset")}
     if columns == "redpanda":
@@ -372,6 +375,14 @@ def test_so_are_rows_with_a_partition_and_an_offset_alone(columns: str, tmp_path
         option = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(", or")[0])
         assert dict(part.split("=") for part in option[0].split(",")) == named
         assert places(path, key_fields=("id",), fields=named) == [("dump", 0, 7), ("dump", 1, 7)]
+
+
+def test_names_of_rows_that_begin_differently_are_the_rows_own(tmp_path: Path) -> None:
+    rows = [{"id": n, "disk_partition": 1, "utc_offset": 2} for n in range(2)]
+    assert places(write(tmp_path / "dump.jsonl", rows), key_fields=("id",)) == [
+        ("dump", 0, 0),
+        ("dump", 0, 1),
+    ]
 
 
 def test_the_time_of_dlt_s_rows_is_found(tmp_path: Path) -> None:

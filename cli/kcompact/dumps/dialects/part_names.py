@@ -204,25 +204,33 @@ def refuse_rows_of_kafka(
 ) -> None:
     """Raise InputError for rows that have a partition and an offset, which are hardly their own.
 
-    So have objects in rows: ``meta`` of Wikimedia's events, ``redpanda`` in Redpanda's tables.
+    So have objects in rows: ``meta`` of Wikimedia's events, ``redpanda`` in Redpanda's tables. Or their names
+    begin alike: ``message_partition`` of Singer's tap, ``__metadata$partition`` of Pinot.
     """
     if {*PLACES} & options.fields.keys() or any(places[role] for role in PLACES):
         return
     members: dict[str, dict[str, str]] = {}
     for name in sorted(names):
         parent, _, last = name.rpartition(".")
-        members.setdefault(parent, {})[last] = name
+        members.setdefault(parent, {})[plain_name(last)] = name
     for paths in members.values():
-        by_role = fields_by_role(paths)
-        if not (by_role["partition"] and by_role["offset"]):
-            continue
-        named = [role for role in PLACES if by_role[role]]
-        fields = shlex.quote(",".join(f"{role}={paths[by_role[role][0]]}" for role in named))
-        raise InputError(
-            f"{path}: rows with {_together(named)}: are these where Kafka had them?",
-            hint=f"say so: --fields {fields}, or --fields topic=,partition=,offset= if they are the"
-            " rows' own, whose order in the file then counts",
-        )
+        begins = {name.removesuffix("offset") for name in paths if name.endswith("offset")}
+        for begin in sorted({"", *begins}):
+            alike = {name.removeprefix(begin): path for name, path in paths.items() if name.startswith(begin)}
+            by_role = fields_by_role(alike)
+            if by_role["partition"] and by_role["offset"]:
+                fields = {role: alike[known[0]] for role, known in by_role.items() if known}
+                raise _may_be_of_kafka(path, fields)
+
+
+def _may_be_of_kafka(path: str, fields: Mapping[str, str]) -> InputError:
+    named = [role for role in PLACES if role in fields]
+    option = shlex.quote(",".join(f"{role}={fields[role]}" for role in named))
+    return InputError(
+        f"{path}: rows with {_together(named)}: are these where Kafka had them?",
+        hint=f"say so: --fields {option}, or --fields topic=,partition=,offset= if they are the"
+        " rows' own, whose order in the file then counts",
+    )
 
 
 def _together(roles: Sequence[str]) -> str:
