@@ -57,6 +57,16 @@ def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> N
     assert decoded == (*((name, b"hello") for name in NAMES), ("key", None))
 
 
+def test_headers_of_automq_s_tables_are_found(tmp_path: Path) -> None:
+    place = {name: PLACE[name] for name in ("partition", "offset", "timestamp")}
+    row = {"_kafka_key": b"k", "_kafka_value": b"v", "_kafka_metadata": place, "_kafka_header": [("h", b"x")]}
+    kind = pa.map_(pa.string(), pa.binary())
+    columns = {name: pa.array([part], kind if type(part) is list else None) for name, part in row.items()}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    found = records(tmp_path / "t.parquet", fields={name: f"_kafka_metadata.{name}" for name in place})
+    assert [(record.key, record.headers) for record in found] == [(b"k", (("h", b"x"),))]
+
+
 @pytest.mark.parametrize(
     "names",
     [("key", "value"), ("Key", "Value"), ("name", "value"), ("key", "value", "keyBuffer", "valueBuffer")],

@@ -28,7 +28,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "timestamp_type": ("timestamp type", "ts type"),
     "key": ("key", "kafka key", "message key", "metadata.key", "kafka received message key"),
     "value": ("value", "payload", "message", "content", "kafka value"),
-    "headers": ("headers", "header", "kafka headers"),
+    "headers": ("headers", "header", "kafka headers", "kafka header"),
 }
 """Names seen, in words: writers join these by ``_``, ``-`` or capital letters."""
 
