@@ -74,6 +74,7 @@ TOLD = {
     "trubka-3.jsonl": Told("trubka", lacking=TOMBSTONE | EMPTY, values=False),
     "esque-0.4": Told("esque"),
     "zoe-0.27-expose-metadata.json": Told("zoe", "json_array"),
+    "kaskade-5.1-records.json": Told("kaskade", "json_objects"),
     "console-consumer-3.7.txt": Told("console-consumer", "csv_lines", doubt=True),
     "console-consumer-4.0-delivery-epoch.txt": Told(
         "console-consumer", "csv_lines", {"tombstone": "literal:null"}

@@ -154,6 +154,15 @@ COMMAND_LINE = (
         timestamp_unit="ms",
         value_encoding="json",
     ),
+    Dialect(
+        name="kaskade",
+        tool="kaskade, records exported",
+        signature=names("topic partition offset key.content key.deserializer value.content"),
+        **fields("key=key.content value=value.content"),
+        key_marker="key.encoding",
+        value_marker="value.encoding",
+        notes=("what kaskade cannot decode it writes as base64, beside an error: such parts stay base64",),
+    ),
 )
 
 WEB = (
