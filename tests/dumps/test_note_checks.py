@@ -192,6 +192,9 @@ def test_an_empty_value_where_every_text_is_quoted_may_be_a_null(
         ('t,0,0,17,a,"{""x"": 1}"\nt,0,1,17,b,\n', True),  # Python's csv and pandas write None and "" so
         ('t,0,0,17,a,"x,y"\nt,0,1,17,b,\n', True),
         ('t,0,0,17,a,"x\ny"\nt,0,1,17,b,\n', True),
+        (f't,0,0,17,a,"{"x" * 25}"\nt,0,1,17,b,\n', True),  # Jackson quotes more than 24 characters
+        ('t,0,0,17,a,"x\\y"\nt,0,1,17,b,\n', True),  # PHP quotes these two
+        ('t,0,0,17,a,"x\ty"\nt,0,1,17,b,\n', True),
         ('t,0,0,17,a,"x,y"\nt,0,1,17,b,\nt,0,2,17,c,""\n', False),  # DuckDB and Polars
         ('t,0,0,17,"a","x,y"\nt,0,1,17,"b",\n', False),  # opencsv and PyArrow quote every text
         ('t,0,0,17,a,"xy"\nt,0,1,17,b,\n', False),
@@ -222,6 +225,13 @@ def test_nothing_is_as_doubtful_in_csv_whose_columns_have_other_names(header: st
         _, notes = index_all(dump)
         with pytest.raises(InputError, match="depends on which it is"):
             refuse_doubts(dump, notes, {"value": "it"})
+
+
+def test_an_empty_key_in_quotes_tells_nothing_of_values(tmp_path: Path) -> None:
+    """Commons CSV quotes an empty text in the first column, and nowhere else."""
+    path = tmp_path / "d.csv"
+    path.write_text('key,topic,partition,offset,timestamp,value\n"",t,0,0,17,x\nb,t,0,1,17,\n')
+    assert any("such as pandas, writes for a tombstone" in remark for remark in judged(path))
 
 
 def test_kcompact_s_own_csv_is_in_no_doubt(tmp_path: Path) -> None:

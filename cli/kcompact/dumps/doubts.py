@@ -40,7 +40,7 @@ def doubt_about(
         form: count
         for form in sorted(dialect.doubtful_key if role == "key" else dialect.doubtful_value)
         if (count := notes.counts.get(f"{form}_{role}", 0))
-        and not _is_settled(form, settled_by, notes, any_quote_tells=any_quote_tells)
+        and not _is_settled(form, role, settled_by, notes, any_quote_tells=any_quote_tells)
     }
     if not counts:
         return None
@@ -61,10 +61,12 @@ def doubt_about(
     return Doubt(f"{file.path}: {'; '.join(parts)}", hint, is_likely_misread)
 
 
-def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool) -> bool:
+def _is_settled(
+    form: str, role: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool
+) -> bool:
     """Whether other records show that the tool writes the form for one thing only.
 
-    Of CSV: a tool that quotes what is empty, or a text that needs no quotes, writes nothing at all for null
+    Of CSV: a tool that quotes what is empty, or a word that needs no quotes, writes nothing at all for null
     alone; and what is empty in quotes is empty where the tool does not quote every text, as rows without a
     quote or a null show.
     """
@@ -72,14 +74,17 @@ def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quo
         return settled_by is not None and notes.counts.get(settled_by, 0) > 0
     quoted = notes.counts.get("quoted_cells", 0)
     if form == "missing":
-        return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES))
+        return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES[role]))
     is_null = any(notes.counts.get(f"missing_{role}") for role in ("key", "value"))
     return is_null or notes.fields_seen.get("record", 0) > quoted
 
 
 _FORMS = {"missing": "no", "empty": "an empty"}
 _WHERE_QUOTED_ONLY = "a tool that quotes only where it must, such as pandas,"
-_NEEDLESS_QUOTES = ("empty_key", "empty_value", "freely_quoted_cells")
+_NEEDLESS_QUOTES = {
+    "key": ("empty_key", "empty_value", "quoted_words"),
+    "value": ("empty_value", "quoted_words"),  # Commons CSV quotes an empty text in the first column alone
+}
 
 
 def _words(dialect: Dialect, notes: SplitNotes, role: str) -> list[str]:

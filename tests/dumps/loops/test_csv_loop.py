@@ -45,6 +45,10 @@ CSV_HOSTILE = [
     b't,0,5,17,"",v\n',
     b't,0,5,17,k,""\n',
     b't,0,5,17,"a,b","x""y, z"\n',
+    b't,0,5,17,"x:1",v\n',  # words and other texts that need no quotes
+    b't,0,5,17,"%s","%s"\n' % (b"x" * 25, b"x" * 24),
+    b't,0,5,17,"x\\y","%s"\n' % (b"x" * 25),
+    b't,0,5,17,"x\ty","\xc3\xa9"\n',
     b't,0,5,17,k,"two\nlines, and ""more"""\n',
     b't,0,5,17,k,"not closed\n',
     b't,0,5,17,k,ab"c"\n',

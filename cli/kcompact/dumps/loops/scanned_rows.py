@@ -21,6 +21,7 @@ _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
 _FLAGGED = {
     "quoted_cells": c.QUOTED,
     "freely_quoted_cells": c.FREELY_QUOTED,
+    "quoted_words": c.QUOTED_WORD,
     "null_word_value": c.NULL_WORD,
     "null_sign_value": c.NULL_SIGN,
     "null_word_key": c.KEY_NULL_WORD,

@@ -93,9 +93,28 @@ def quoting_hint(line: bytes, delimiter: bytes, quoting: str, columns: int) -> s
 
 
 def freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:
-    """Finds a cell whose quotes nothing in it needs: its tool would quote an empty text as well.
+    """Finds a cell whose quotes nothing in it needs.
 
     Some tools quote a text with a blank, a carriage return or another's delimiter.
     """
+    return _quoted(rb'[^"\n\r ,;]', b"*", delimiter)
+
+
+LONGEST_WORD = 24
+
+
+def quoted_word(delimiter: bytes) -> re.Pattern[bytes]:
+    """Finds a short word in quotes: its tool quotes every text, an empty one as well.
+
+    Jackson quotes what has more than 24 characters, PHP backslashes and tabs: both write nothing for null and
+    for what is empty.
+    """
+    return _quoted(rb"[0-9A-Za-z._:-]", b"{0,%d}" % (LONGEST_WORD - 1), delimiter)
+
+
+def _quoted(kind: bytes, many: bytes, delimiter: bytes) -> re.Pattern[bytes]:
+    """A cell of characters of a kind, behind the first so many, within quotes."""
     mark = re.escape(delimiter)
-    return re.compile(rb'(?:\A|%s)"[0-9A-Za-z](?:(?!%s)[^"\n\r ,;])*"(?=%s|\Z)' % (mark, mark, mark))
+    return re.compile(
+        rb'(?:\A|%s)"(?!%s)[0-9A-Za-z](?:(?!%s)%s)%s"(?=%s|\Z)' % (mark, mark, mark, kind, many, mark)
+    )

@@ -22,6 +22,7 @@ from kcompact.dumps.text.csv_quoting import (
     Cells,
     cells_of,
     freely_quoted,
+    quoted_word,
     quoting_hint,
 )
 
@@ -112,7 +113,7 @@ class CsvReader:
         self._values = values
         self._delimiter = self._shape.delimiter.encode()
         self._opening = self._delimiter + b'"'
-        self._free = freely_quoted(self._delimiter)
+        self._free, self._word = freely_quoted(self._delimiter), quoted_word(self._delimiter)
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
         labelled = self._shape.columns if self._dialect.labelled else ()
         header = self._shape.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
@@ -174,6 +175,8 @@ class CsvReader:
             self._rules.count("quoted_cells")
             if self._free.search(data):
                 self._rules.count("freely_quoted_cells")
+                if self._word.search(data):
+                    self._rules.count("quoted_words")
         try:
             if shape.takes_rest:
                 cells = first_cells(data, self._delimiter, len(shape.columns))

@@ -5,12 +5,19 @@
 
 import numpy as np
 
+from kcompact.dumps.loops.columns import FREELY_QUOTED, QUOTED_WORD
 from kcompact.dumps.loops.compiling import int64, loop, part
 from kcompact.dumps.loops.words import STRETCH_BYTES, first_of, steps_to
+from kcompact.dumps.text.csv_quoting import LONGEST_WORD
 
 REFUSED, UNFINISHED = -1, -2
 RFC4180, BACKSLASH, NONE = range(3)  # quoting
 _QUOTE, _ESCAPE, _NEWLINE, _RETURN = b'"\\\n\r'
+_BLANK, _COMMA, _SEMICOLON = b" ,;"
+_ALPHANUMERIC, _PUNCTUATION = 1, 2
+_OF_WORDS = np.zeros(256, np.uint8)
+_OF_WORDS[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = _ALPHANUMERIC
+_OF_WORDS[list(b"._:-")] = _PUNCTUATION
 
 
 @part
@@ -39,6 +46,21 @@ def _quote_from(data: np.ndarray, at: int, bound: int) -> int:
         if steps < STRETCH_BYTES:
             return at if at < bound else REFUSED
     return REFUSED
+
+
+@part
+def needless_quotes(data: np.ndarray, start: int, end: int, delimiter: int) -> int:
+    """The flags of a cell with quotes that it does not need, as csv_quoting.py has it; else 0."""
+    if start == end or _OF_WORDS[data[start]] != _ALPHANUMERIC:
+        return 0
+    is_word = end - start <= LONGEST_WORD
+    for at in range(start, end):
+        if data[at] == _BLANK or data[at] == _RETURN or data[at] == _COMMA or data[at] == _SEMICOLON:
+            return 0
+        is_word = is_word and _OF_WORDS[data[at]] > 0
+    if end_of_plain_cell(data, start, delimiter, _QUOTE) != end:
+        return 0
+    return FREELY_QUOTED | QUOTED_WORD if is_word else FREELY_QUOTED
 
 
 @part

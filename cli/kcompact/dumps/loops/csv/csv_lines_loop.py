@@ -17,6 +17,7 @@ from kcompact.dumps.loops.csv.csv_cells import (
     end_of_plain_cell,
     end_of_quoted_cell,
     line_end,
+    needless_quotes,
     row_end,
     written_cell,
 )
@@ -45,14 +46,11 @@ _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _MARK = 0xEF  # the first byte of a byte order mark: which one it is, the reference tells
-_BLANK, _COMMA, _SEMICOLON = b" ,;"
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 _NULL, _NONE, _NAN, _NIL = (np.frombuffer(text, np.uint8) for text in (b"null", b"None", b"NaN", b"nil"))
 _NAN_OF_PYTHON, _NA, _NA_OF_R = (np.frombuffer(text, np.uint8) for text in (b"nan", b"<NA>", b"NA"))
 _UNDEFINED, _NIL_OF_FMT = (np.frombuffer(text, np.uint8) for text in (b"undefined", b"<nil>"))
 _IN_ANGLES, _IN_BRACKETS = (np.frombuffer(text, np.uint8) for text in (b"<null>", b"(null)"))
-_IS_WORD = np.zeros(256, np.uint8)
-_IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
 
 
 @part
@@ -68,8 +66,8 @@ def _cells_end(
             at, quoted = _quoted_cell(data, at, bound, cells, column), quoted | c.QUOTED
             if at < 0:
                 return REFUSED, quoted
-            if quoted == c.QUOTED and _is_freely_quoted(data, delimiter, cells, column):
-                quoted |= c.FREELY_QUOTED
+            if not quoted & c.QUOTED_WORD and not cells[column, _DOUBLED]:
+                quoted |= needless_quotes(data, cells[column, _START], cells[column, _END], delimiter)
         else:
             start = at
             at = end_of_plain_cell(data, at, delimiter, quote)
@@ -96,18 +94,6 @@ def _quoted_cell(data: np.ndarray, at: int, bound: int, cells: np.ndarray, colum
     cells[column, _KIND] = c.EMPTY if close == at + 1 else c.TEXT
     cells[column, _START], cells[column, _END], cells[column, _DOUBLED] = at + 1, close, doubled
     return close + 1
-
-
-@part
-def _is_freely_quoted(data: np.ndarray, delimiter: int, cells: np.ndarray, column: int) -> bool:
-    """Whether nothing in a quoted cell needs its quotes: as csv_reader.py has it."""
-    start, end = cells[column, _START], cells[column, _END]
-    if cells[column, _DOUBLED] or start == end or not _IS_WORD[data[start]]:
-        return False
-    for at in range(start, end):
-        if data[at] == _BLANK or data[at] == _RETURN or data[at] == _COMMA or data[at] == _SEMICOLON:
-            return False
-    return end_of_plain_cell(data, start, delimiter, _QUOTE) == end
 
 
 @part
