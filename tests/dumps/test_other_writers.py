@@ -483,6 +483,21 @@ def test_the_null_of_a_script_is_a_tombstone_and_no_word_of_kaf_s(
     assert table["is_tombstone"].to_pylist() == [value is None]
 
 
+@pytest.mark.parametrize("deleted", [None, ""])
+def test_an_empty_payload_beside_null_ones_is_no_tombstone(deleted: str | None, tmp_path: Path) -> None:
+    """kaf's json-each-row has the same names, and an empty text for both."""
+    record = {"topic": "t", "partition": 0, "timestamp": "2024-01-02T03:04:05Z"}
+    rows = [
+        record | {"offset": at, "key": f"k{at}", "payload": payload}
+        for at, payload in enumerate(["", deleted])
+    ]
+    with open_one(lines(tmp_path / "d.jsonl", *rows)) as dump:
+        table, _ = index_all(dump)
+    is_kaf = deleted is not None
+    assert dump.files[0].dialect.name == ("kaf-each-row" if is_kaf else "fields")
+    assert table["is_tombstone"].to_pylist() == [is_kaf, True]
+
+
 def test_logstash_s_records_are_not_filebeat_s(tmp_path: Path) -> None:
     kafka = {"topic": "t", "partition": 0, "offset": 0, "key": "a"}
     record = {"@timestamp": "2024-01-02T03:04:05Z", "message": "v", "kafka": kafka}

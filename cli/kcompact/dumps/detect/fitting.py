@@ -89,7 +89,10 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
 
 
 def _is_of_tool(dialect: Dialect, sample: list[Row]) -> bool:
-    """Whether timestamps and headers are of the kinds that the dialect's tool writes."""
+    """Whether timestamps, headers and nulls are of the kinds that the dialect's tool writes."""
+    writes_no_null = dialect.empty_value == "null" and not dialect.null_word  # but an empty text
+    if writes_no_null and None in values_at(sample, dialect.value):
+        return False
     are_named = dialect.named_headers and dialect.headers_encoding == "base64"
     if are_named and any(map(has_members, header_values(sample, dialect))):
         return False
