@@ -377,6 +377,19 @@ def test_so_are_rows_with_a_partition_and_an_offset_alone(columns: str, tmp_path
         assert places(path, key_fields=("id",), fields=named) == [("dump", 0, 7), ("dump", 1, 7)]
 
 
+@pytest.mark.parametrize("options", [{}, {"key_fields": ("message_key",)}])
+def test_the_hint_names_the_time_whose_name_begins_as_the_others_do(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Records of Singer's tap for Kafka: without it, they would have no timestamps."""
+    row = {"message": "v", "message_key": "k", "message_partition": 1, "message_offset": 7}
+    path = write(tmp_path / "dump.jsonl", [row | {"message_timestamp": 1_700_000_000_000}])
+    with pytest.raises(InputError) as refused:
+        places(path, **options)
+    hint = str(refused.value.hint)
+    assert "partition=message_partition,offset=message_offset,timestamp=message_timestamp" in hint
+
+
 def test_names_of_rows_that_begin_differently_are_the_rows_own(tmp_path: Path) -> None:
     rows = [{"id": n, "disk_partition": 1, "utc_offset": 2} for n in range(2)]
     assert places(write(tmp_path / "dump.jsonl", rows), key_fields=("id",)) == [

@@ -91,7 +91,8 @@ def refuse_likely_places(
     roles = [role for role, names in likely.items() if names]
     if roles:
         named = {role: likely[role][0] for role in roles}
-        times = [name for name in beside if _innermost(name) in ALIASES["timestamp"]]
+        begin = _innermost(named.get("offset", "")).removesuffix("offset")  # of message_offset, say
+        times = [name for name in beside if _innermost(name).removeprefix(begin) in ALIASES["timestamp"]]
         if times and places["timestamp"] is None and "timestamp" not in options.fields:
             named["timestamp"] = times[0]
         fields = shlex.quote(",".join(f"{role}={name}" for role, name in named.items()))
@@ -224,10 +225,11 @@ def refuse_rows_of_kafka(
 
 
 def _may_be_of_kafka(path: str, fields: Mapping[str, str]) -> InputError:
-    named = [role for role in PLACES if role in fields]
+    named = [role for role in (*PLACES, "timestamp") if role in fields]
     option = shlex.quote(",".join(f"{role}={fields[role]}" for role in named))
+    places = [role for role in named if role in PLACES]
     return InputError(
-        f"{path}: rows with {_together(named)}: are these where Kafka had them?",
+        f"{path}: rows with {_together(places)}: are these where Kafka had them?",
         hint=f"say so: --fields {option}, or --fields topic=,partition=,offset= if they are the"
         " rows' own, whose order in the file then counts",
     )
