@@ -498,6 +498,24 @@ def test_an_empty_payload_beside_null_ones_is_no_tombstone(deleted: str | None, 
     assert table["is_tombstone"].to_pylist() == [is_kaf, True]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "key ts value partition offset",  # esque has no times
+        "topic time key value partition offset",  # nor has the REST proxy
+        "Offset Key Partition Timestamp Payload",  # kafbat has a Value
+        "topic content key timestamp partition offset",  # rpk a value
+    ],
+)
+def test_a_script_s_fields_that_a_tool_lacks_are_read(names: str, tmp_path: Path) -> None:
+    parts = {"topic": "t", "partition": 0, "offset": 7, "key": "k"} | dict.fromkeys(("ts", "time"), 17)
+    parts |= {"timestamp": 17} | dict.fromkeys(("value", "payload", "content"), "v")
+    with open_one(lines(tmp_path / "d.jsonl", {name: parts[name.lower()] for name in names.split()})) as dump:
+        (split,) = dump.splits(1 << 40)
+        ((_, _, read),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+    assert (read.offset, read.key, read.value, read.timestamp_ms) == (7, b"k", b"v", 17)
+
+
 def test_logstash_s_records_are_not_filebeat_s(tmp_path: Path) -> None:
     kafka = {"topic": "t", "partition": 0, "offset": 0, "key": "a"}
     record = {"@timestamp": "2024-01-02T03:04:05Z", "message": "v", "kafka": kafka}

@@ -122,7 +122,7 @@ SINKS = (
         name="rest-proxy",
         tool="Confluent REST proxy, consumed records",
         signature=names("topic key value partition offset"),
-        lacking=names("timestamp ts headers"),
+        lacking=names("timestamp ts time headers"),
         order=("topic", "key", "value", "partition", "offset"),
         **fields("timestamp= headers="),
         sure=False,  # whether keys are text or, as by default, base64
@@ -149,7 +149,7 @@ SINKS = (
         name="esque",
         tool="esque consume",
         signature=names("key value partition offset"),
-        lacking=names("topic timestamp"),
+        lacking=names("topic timestamp ts time"),
         order=("key", "value", "partition", "offset", "headers"),
         **fields("topic= timestamp="),
         sure=False,
