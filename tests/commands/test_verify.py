@@ -152,6 +152,27 @@ def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_
     assert (run.exit_code, "other headers" in run.stdout) == (1, True)
 
 
+def test_values_of_which_kafka_dump_log_lost_bytes_are_compared_with_its_own_alone(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    sent = record("a", None, offset=0, topic="t", timestamp_ms=1_766_544_000_000)._replace(value=b"\xff\xfe1")
+    full = write_kcat(tmp_path / "full.jsonl", [sent])
+    printed = {0: [Logged(0, "a=\ufffd\ufffd1")]}
+    logs = [write_dump_log(tmp_path / name, printed) for name in ("h.txt", "i.txt")]
+    assert "valueSize: 3 " in logs[0].read_text()
+
+    run = kcompact("verify", full, logs[0])
+    assert (run.exit_code, "nobody can tell what they were" in run.stderr) == (2, True)
+    run = kcompact("verify", "--mode", "state", full, logs[0])
+    assert (run.exit_code, "nobody can tell what they were" in run.stderr) == (2, True)
+    run = kcompact("verify", *logs)
+    assert (run.exit_code, "1 value with U+FFFD" in run.stderr) == (0, True)
+
+    converted = tmp_path / "out.avro"
+    assert kcompact("compact", logs[0], "-o", converted).exit_code == 0
+    assert kcompact("verify", logs[0], converted).exit_code == 0
+
+
 def text(part: bytes | None) -> str | None:
     return None if part is None else part.decode()
 

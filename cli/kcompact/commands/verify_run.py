@@ -120,6 +120,7 @@ class VerifyCommand(Command):
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
+            inputs.reference.refuse_replaced_values(inputs.after, (t.check for t in outcome.tallies))
             outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
             outcome = outcome.without(self.left_out)
             for dump in filter(None, inputs.dumps):

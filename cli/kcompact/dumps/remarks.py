@@ -21,12 +21,14 @@ _NAMES_ALONE = (
     "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
     " converted to"
 )
+_REPLACED = "with U+FFFD, which kafka-dump-log prints for bytes that are no UTF-8: kcat -J keeps them"
 _BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
 _ZONELESS = "without a time zone: read as UTC"
 _REMARKS = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
     "skipped_control_records": ("control record", "(transaction markers) left out"),
     "headers_without_values": ("record", _NAMES_ALONE),
+    "replaced_values": ("value", _REPLACED),
     "replacement_keys": ("key", _REWRITTEN),
     "joined_tombstones": ("null value", "without a key, directly after a delete: its tombstone, bound to it"),
     "keys_before": ("record", "without an after: the key is taken from before"),

@@ -15,7 +15,7 @@ from kcompact.digits import whole_number
 from kcompact.dumps.files.file_names import name_facts
 from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.records.reading import FieldRules
+from kcompact.dumps.records.reading import REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import timestamp_type
@@ -171,6 +171,8 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     offset = rules.to_offset(match["offset"].decode(), 0)
     key, remainder = _sized(remainder, b" key: ", fields["keysize"], b" payload: ")
     value, remainder = _sized(remainder, b" payload: ", fields["valuesize"], b"")
+    if value and REPLACEMENT in value:
+        rules.count("replaced_values")
     if remainder.strip():
         raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
     for role in ("record", "key", "value"):
@@ -215,7 +217,7 @@ def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tup
         return text[:size], after
     # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
     content, label_after, remainder = text.partition(following) if following else (text, b"", b"")
-    if b"\xef\xbf\xbd" not in content:
+    if REPLACEMENT not in content:
         raise UnreadableError(f"not the {size} bytes that the line tells", _SIZE_HINT)
     return content, label_after + remainder
 
