@@ -90,6 +90,16 @@ def test_what_may_have_been_aborted_proves_nothing() -> None:
     assert "--read-committed with BEFORE itself" in outcome.findings[0].expected
 
 
+@pytest.mark.parametrize(("log_start_offset", "findings"), [(6, {}), (1, {"aborted-left": 1})])
+def test_aborted_data_below_the_log_start_may_stay(log_start_offset: int, findings: dict[str, int]) -> None:
+    """As a broker left it whose DeleteRecords went beyond the transaction: kafka-dump-log prints it still."""
+    bounds = Bounds(Policy(now_ms=NOW_MS), log_start_offset=log_start_offset)
+    before = [record(key, "v", offset=offset) for offset, key in enumerate("abcdefghh")]
+    after = [before[n] for n in (0, 1, 2, 3, 4, 5, 6, 8)]
+    outcome = judge(before, after, bounds, LogContext(aborted=(AbortedRange(3, 3),)))
+    assert counts(outcome, Severity.FINDING) == findings
+
+
 @pytest.mark.parametrize("offset", [4, 7])
 def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: int) -> None:
     # Segments of three; offsets 4 to 5 and 7 were aborted. A round wrote the first two anew.

@@ -124,7 +124,8 @@ def _keyless_left(s: Suspects) -> Flags:
 
 
 def _aborted_left(s: Suspects) -> Flags:
-    is_aborted = s.is_kept & s.rows.is_aborted & ~s.rows.is_control
+    # The cleaner is not told of transactions that ended below the log start (R54).
+    is_aborted = s.is_kept & s.rows.is_aborted & ~s.rows.is_control & ~s.classified.is_below_log_start
     return is_aborted & ((s.rows.offset < s.end_offset) | s.is_rewritten_for_certain)
 
 
