@@ -120,7 +120,6 @@ class VerifyCommand(Command):
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
-            inputs.reference.refuse_replaced_values(inputs.after, (t.check for t in outcome.tallies))
             outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
             outcome = outcome.without(self.left_out)
             for dump in filter(None, inputs.dumps):
@@ -226,6 +225,7 @@ class VerifyCommand(Command):
             ignore_partitions=self.verification.ignore_partitions,
             now_ms=self.log_options.now_ms(),
             max_findings=self.answer.most_findings,
+            values_are_doubted="value_hash" in inputs.reference.doubted_beside(inputs.after),
         )
         return verify_state(inputs.rows.pairs(), question)
 
@@ -248,11 +248,10 @@ class VerifyCommand(Command):
         )
 
     def _question(self, inputs: Inputs, policies: Policies, context: VerifyContext) -> Question:
-        bounds, firsts = context.unbounded, inputs.after.first_offsets
+        bounds, firsts, runs = context.unbounded, inputs.after.first_offsets, inputs.reference.runs
         if context.bounds_rounds:
             bounds = bounds_of_pair(inputs.rows.pairs(), inputs.reference.summaries, context, firsts)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
-        runs = inputs.reference.runs
         return Question(
             inputs.logs,
             tuple(self.dumps[:-1]),
@@ -264,6 +263,7 @@ class VerifyCommand(Command):
                 for i, (topic, _) in inputs.logs.items()
             },
             inputs.reference.compared_with(inputs.after),
+            inputs.reference.doubted_beside(inputs.after),
             now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
             is_strict=self.verification.strict,
             max_findings=self.answer.most_findings,

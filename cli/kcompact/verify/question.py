@@ -10,13 +10,17 @@ from kcompact.verify.classification.bounds import Bounds
 
 @dataclass(frozen=True)
 class Question:
-    """``logs`` are the logs of all dumps by log_id; ``compared`` the parts of a record that count."""
+    """``logs`` are the logs of all dumps by log_id; ``compared`` the parts of a record that count.
+
+    ``doubted`` are those that may differ where the record is the same.
+    """
 
     logs: dict[int, LogName]
     before_name: tuple[str, ...]
     after_name: str
     bounds: dict[int, Bounds] = field(default_factory=dict)
     compared: frozenset[str] = frozenset(CONTENT)
+    doubted: frozenset[str] = frozenset()
     now_ms: int = 0
     is_strict: bool = False
     max_findings: int = 100

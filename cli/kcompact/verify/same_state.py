@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from kcompact.arrays import Flags
 from kcompact.broker.log_names import LogName
 from kcompact.verify.check import Check, Row, Severity
+from kcompact.verify.classification.remedies import DOUBTED_REMEDY
 from kcompact.verify.outcome import Tally, VerifyFinding, VerifyOutcome
 from kcompact.verify.rows.pairs import Pairs, Share
 
@@ -80,6 +81,12 @@ class StateQuestion:
     ignore_partitions: bool = False
     now_ms: int = 0
     max_findings: int = 100
+    values_are_doubted: bool = False  # equal ones may differ
+
+    def severity_of(self, check: Check["StateColumns"]) -> Severity:
+        """Of what a check finds."""
+        is_doubted = self.values_are_doubted and check.name == "different-value"
+        return Severity.UNDECIDED if is_doubted else Severity.FINDING
 
     @property
     def topics(self) -> list[list[str]]:
@@ -120,7 +127,7 @@ def verify_state(pairs: Pairs, question: StateQuestion) -> VerifyOutcome:
         now_ms=question.now_ms,
         checks=tuple(check.name for check in STATE_CHECKS),
         tallies=tuple(
-            Tally(check.name, Severity.FINDING, counts[check.name])
+            Tally(check.name, question.severity_of(check), counts[check.name])
             for check in STATE_CHECKS
             if counts[check.name]
         ),
@@ -242,13 +249,14 @@ def _finding(check: Check[StateColumns], row: Row, question: StateQuestion) -> V
     topic, partition = question.logs_a[row["a_log_id"]] if in_a else question.logs_b[row["b_log_id"]]
     return VerifyFinding(
         check=check.name,
-        severity=Severity.FINDING,
+        severity=question.severity_of(check),
         topic=topic,
         partition=partition,
         offset=row["offset"],
         key=row["key"],
         expected=expected,
         found=actual,
+        remedy=DOUBTED_REMEDY if question.severity_of(check) is Severity.UNDECIDED else None,
     )
 
 

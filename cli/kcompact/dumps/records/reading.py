@@ -184,8 +184,8 @@ class FieldRules:
             return ()
         dialect = self.dialect
         separator = ":" if dialect.labelled else dialect.header_separator
-        if self.is_conversion and may_be_others(raw, separator):
-            self.count("doubtful_headers", shown(raw))
+        if (self.is_conversion or dialect.labelled) and may_be_others(raw, separator):
+            self.count("doubtful_headers", shown(raw) if self.is_conversion else None)
         if self.is_conversion and not dialect.named_headers:
             self.see_beside(f"{dialect.headers}[].{name}" for name in sorted(extras_of(raw)))
         try:

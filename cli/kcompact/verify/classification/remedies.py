@@ -10,10 +10,11 @@ from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.rows.key_rows import NOTHING_KEPT
 
-NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES, BEHIND_COMMITTED = range(7)
+NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES, BEHIND_COMMITTED, DOUBTED = range(8)
 """Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
 tombstones, other segments than the configs let one expect, how a transaction ended that was open by the
-batches, or of which a read_committed dump holds nothing as it ends before."""
+batches, or of which a read_committed dump holds nothing as it ends before; what the record is, where a tool
+does not write all as it is."""
 
 RETENTION_REMEDY = (
     "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
@@ -21,6 +22,10 @@ RETENTION_REMEDY = (
 WHOLE_LOG_REMEDY = (
     "--cleanup-policy: compact makes this a finding, as the cleaner never takes a whole log;"
     " compact,delete with --retention-ms or --retention-bytes tells whether retention may have"
+)
+DOUBTED_REMEDY = (
+    "both dumps as kcat -J writes them, if this is U+FFFD for what is no UTF-8, or headers without quotes"
+    " (--fields headers= leaves them out)"
 )
 _WORDS = {
     RETENTION: RETENTION_REMEDY,
@@ -31,6 +36,7 @@ _WORDS = {
     " the last batch told, had ended",
     BEHIND_COMMITTED: "--last-stable-offset behind it, if its transaction was aborted: --read-committed ends"
     " before it",
+    DOUBTED: DOUBTED_REMEDY,
     TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
 }
 

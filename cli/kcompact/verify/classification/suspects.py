@@ -17,7 +17,7 @@ from kcompact.verify.check import Row
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.classification.proof import is_cleaned, is_gone_for_later, outliving
-from kcompact.verify.classification.remedies import remedies_of
+from kcompact.verify.classification.remedies import DOUBTED, remedies_of
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, NOWHERE, KeyRows
 
@@ -101,9 +101,18 @@ class Suspects:
         return self.classified.is_expired_alone & is_cleaned(self.classified) & stays
 
     @cached_property
+    def is_doubted(self) -> Flags:
+        """Whether a record differs in nothing but what one of the dumps may not have as the topic has it."""
+        doubted = self.question.doubted
+        certain = [differs for name, differs in self.rows.differs.items() if name not in doubted]
+        is_tombstone = self.rows.is_tombstone != self.rows.after_is_tombstone
+        return self.rows.is_changed & ~is_tombstone & ~np.any([is_tombstone, *certain], axis=0)
+
+    @cached_property
     def remedies(self) -> Longs:
-        """Which option could explain a loss (``remedies``)."""
-        return remedies_of(self.classified)
+        """Which option could explain a loss or a change (``remedies``)."""
+        remedies: Longs = np.where(self.is_doubted, DOUBTED, remedies_of(self.classified))
+        return remedies
 
     def row(self, at: int, *, is_certain: bool) -> Row:
         """One row for the words of a check; where another key's record was replaced, that is the record."""

@@ -29,8 +29,8 @@ from kcompact.verify.rows.keyed_rows import COLUMNS, COMMITTED
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
 _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
 
-_OF_VALUES = {"changed-record", "different-value"}
-"""The checks that compare values, of compactions and of states."""
+_DOUBTED = {"replaced_values": "value_hash", "doubtful_headers": "headers_hash"}
+"""By what is counted while records are read: the column that may be another one than the topic's."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Indexed:
     """One dump. ``carried`` are the columns of ``key_rows.CONTENT`` that its files have at all.
 
     ``with_incomplete_headers`` are the dialects of those that do not have all of the headers,
-    ``with_replaced_values`` of those with values of which bytes may be lost.
+    ``doubted`` dialects and the columns of which some may be others than they are read as.
     ``renamed`` are log ids of its rows that are to be read as others. ``is_named_by_file``: its records do
     not say their topic.
     """
@@ -46,7 +46,7 @@ class Indexed:
     logs: dict[int, LogName]
     carried: frozenset[str]
     with_incomplete_headers: frozenset[str] = frozenset()
-    with_replaced_values: frozenset[str] = frozenset()
+    doubted: frozenset[tuple[str, str]] = frozenset()
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
     renamed: Mapping[int, int] = field(default_factory=dict)
@@ -88,14 +88,9 @@ class Indexed:
         is_alike = self.with_incomplete_headers == other.with_incomplete_headers
         return columns if is_alike else columns - {"headers_hash"}
 
-    def refuse_replaced_values(self, other: "Indexed", checks: Iterable[str]) -> None:
-        """Raise InputError where these checks found something, and one dump alone may have lost bytes."""
-        if self.with_replaced_values != other.with_replaced_values and _OF_VALUES & set(checks):
-            raise InputError(
-                "records differ, but values of one of the dumps hold U+FFFD, which kafka-dump-log prints for"
-                " bytes that are no UTF-8: nobody can tell what they were",
-                hint="take both dumps with a tool that keeps bytes (kcat -J), or both with kafka-dump-log",
-            )
+    def doubted_beside(self, other: "Indexed") -> frozenset[str]:
+        """The columns that may differ where records are the same, unless one tool wrote both dumps."""
+        return frozenset(column for _, column in self.doubted ^ other.doubted)
 
 
 NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
@@ -117,7 +112,10 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         _carried(dump.files, summaries),
         frozenset(file.dialect.name for file in dump.files if file.dialect.incomplete_headers),
         frozenset(
-            file.dialect.name for file in dump.files if by_file[file.file_id].counts.get("replaced_values")
+            (file.dialect.name, column)
+            for file in dump.files
+            for count, column in _DOUBTED.items()
+            if by_file[file.file_id].counts.get(count)
         ),
         (*dump.notes, *remarks),
         tuple(summaries),
