@@ -135,7 +135,7 @@ class LineLoop:
     def _read_by_reference(
         self, part: SplitToIndex, stretch: FileStretch, refused: np.ndarray
     ) -> Iterator[Others]:
-        """What the reference reads in ranges of the window, as far as they are of this stretch."""
+        """Rows that the reference reads in ranges of the window, as far as these are of one stretch."""
         start, end = stretch.first, min(stretch.last, part.split.end - stretch.base)
         touched = slice(np.searchsorted(refused[:, 1], start, "right"), np.searchsorted(refused[:, 0], end))
         ranges = np.clip(refused[touched], start, end) + stretch.base
