@@ -250,6 +250,7 @@ def test_the_loop_tells_thousands_of_topics_apart(tmp_path: Path) -> None:
     assert table["log_id"].to_pylist() == [log_id_of(f"t-{n}", 0) for n in range(3000)] * 2
 
 
+@pytest.mark.slow
 def test_topics_that_find_no_room_in_the_loop_s_table_read_alike(tmp_path: Path) -> None:
     file = dump_of_topics(tmp_path, MOST_TOPICS + 50)
     assert assert_same(file).num_rows == 2 * (MOST_TOPICS + 50)
