@@ -1,4 +1,4 @@
-"""Field contents of every format: bytes as they are, whole numbers, topics, and signs of lost bytes."""
+"""Field contents of every format: bytes as they are, numbers, times, topics, and signs of lost bytes."""
 
 import numpy as np
 from numba import types
@@ -18,6 +18,13 @@ IS_UNSET = np.zeros(256, np.uint8)
 IS_UNSET[list(b"fFnN0")] = 1  # the first bytes of flags that are not set: false, no, 0
 _MOST_DIGITS = 18  # always an int64
 _ZERO = ord("0")
+_DAYS_OF_MONTHS = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+_SHORTEST_TIME, _DATE_AND_BLANK = len("2024-01-31T10:00:00"), len("2024-01-31T")
+_EPOCH_YEAR = 1970
+_DAYS_BEFORE = 1969 * 365 + 1969 // 4 - 1969 // 100 + 1969 // 400
+_NO_ZONE = 24 * 60  # minutes: more than any zone is ahead
+_TIME_SIGN, _ZONE_SIGN, _BLANK, _COLON, _POINT, _PLUS, _DASH = b"TZ :.+-"
+_DAY_MS, _HOUR_MS, _MINUTE_MS, _SECOND_MS = 86_400_000, 3_600_000, 60_000, 1_000
 _ZEROS, _WORD_BITS = np.uint64(0x3030303030303030), np.uint64(64)
 _POWERS = np.array([10**digits for digits in range(WORD + 1)])
 _FACTOR, _SLOT_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(64 - c.TOPIC_SLOT_BITS)
@@ -67,6 +74,93 @@ def whole_number(data: np.ndarray, start: int, end: int) -> int:
         value = value * _POWERS[length] + number_of_digits(word)
         at += length
     return value
+
+
+@part
+def _digits(data: np.ndarray, at: int, count: int, largest: int) -> int:
+    """The number that exactly so many digits spell; REFUSED where one is none, or it is too large."""
+    value = int64(0)
+    for place in range(at, at + count):
+        digit = int64(data[place]) - _ZERO
+        if digit < 0 or digit > 9:  # noqa: PLR2004  the last of ten digits
+            return REFUSED
+        value = value * 10 + digit
+    return value if value <= largest else REFUSED
+
+
+@part
+def _days(data: np.ndarray, at: int) -> int:
+    """Days from 1970 to a date, ``2024-01-31``; REFUSED if there is none, or it lies before."""
+    year, month, day = _digits(data, at, 4, 9999), _digits(data, at + 5, 2, 12), _digits(data, at + 8, 2, 31)
+    if year < _EPOCH_YEAR or month < 1 or not 1 <= day <= _DAYS_OF_MONTHS[month]:
+        return REFUSED
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if month == 2 and day == 29 and not is_leap:  # noqa: PLR2004  the day that leap years alone have
+        return REFUSED
+    if data[at + 4] != _DASH or data[at + 7] != _DASH:
+        return REFUSED
+    before = year - 1
+    days = before * 365 + before // 4 - before // 100 + before // 400 - _DAYS_BEFORE
+    for number in range(1, month):
+        days += _DAYS_OF_MONTHS[number]
+    return days + day - 1 - int64(month > 2 and not is_leap)  # noqa: PLR2004  behind February
+
+
+@part
+def _point_in_time(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
+    """Milliseconds since the epoch, and a CLOCK, of ``2024-01-31T10:00:00.123Z``; else REFUSED twice.
+
+    With a blank for the T, any digits of a fraction, and ``+01:00``, ``+0100`` or ``+01`` for the Z.
+    """
+    at = start + _DATE_AND_BLANK
+    if end - start < _SHORTEST_TIME or (data[at - 1] != _TIME_SIGN and data[at - 1] != _BLANK):
+        return REFUSED, REFUSED
+    days, hours = _days(data, start), _digits(data, at, 2, 23)
+    minutes, seconds = _digits(data, at + 3, 2, 59), _digits(data, at + 6, 2, 59)
+    are_apart = data[at + 2] == _COLON and data[at + 5] == _COLON
+    if min(days, hours, minutes, seconds) < 0 or not are_apart:
+        return REFUSED, REFUSED
+    milliseconds = days * _DAY_MS + hours * _HOUR_MS + minutes * _MINUTE_MS + seconds * _SECOND_MS
+    at, unit = start + _SHORTEST_TIME, int64(100)
+    if at + 1 < end and data[at] == _POINT and _digits(data, at + 1, 1, 9) >= 0:
+        at += 1
+        while at < end and _digits(data, at, 1, 9) >= 0:
+            milliseconds += _digits(data, at, 1, 9) * unit
+            at, unit = at + 1, unit // 10
+    if at == end:
+        return milliseconds, c.ZONELESS
+    ahead = _minutes_ahead(data, at, end)
+    milliseconds -= ahead * _MINUTE_MS
+    if ahead == _NO_ZONE or milliseconds < 0:
+        return REFUSED, REFUSED
+    return milliseconds, c.TEXT
+
+
+@part
+def clock_of(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
+    """The timestamp that a text spells, and its CLOCK: a number, or a point in time; else REFUSED twice."""
+    number = whole_number(data, start, end)
+    if number >= 0:
+        return number, c.OTHER
+    return _point_in_time(data, start, end)
+
+
+@part
+def _minutes_ahead(data: np.ndarray, at: int, end: int) -> int:
+    """Of a zone; _NO_ZONE if it is none."""
+    sign, length = data[at], end - at
+    if sign == _ZONE_SIGN and length == 1:
+        return 0
+    colon = int64(length == 6 and data[at + 3] == _COLON)  # noqa: PLR2004  +01:00
+    is_signed = sign == _PLUS or sign == _DASH  # noqa: PLR1714  quicker than a set
+    if not is_signed or (length != 3 and length != 5 + colon):  # noqa: PLR2004  +01, +0100
+        return _NO_ZONE
+    hours, minutes = _digits(data, at + 1, 2, 23), int64(0)
+    if length > 3:  # noqa: PLR2004  with minutes
+        minutes = _digits(data, at + 3 + colon, 2, 59)
+    if hours < 0 or minutes < 0:
+        return _NO_ZONE
+    return (hours * 60 + minutes) * (1 if sign == _PLUS else -1)
 
 
 @part

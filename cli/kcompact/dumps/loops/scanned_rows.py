@@ -134,7 +134,12 @@ class ScannedRows:
 
     def _timestamps(self) -> np.ndarray:
         """Milliseconds, by the rules of timestamps.timestamp_ms. Raises Misfit."""
-        raw, unit = self[c.TIMESTAMP].copy(), self._dialect.timestamp_unit
+        raw, clocks = self[c.TIMESTAMP].copy(), self[c.CLOCK]
+        is_in_ms = (clocks == c.TEXT) | (clocks == c.ZONELESS)
+        return np.where(is_in_ms, raw, self._scaled(raw)) if is_in_ms.any() else self._scaled(raw)
+
+    def _scaled(self, raw: np.ndarray) -> np.ndarray:
+        unit = self._dialect.timestamp_unit
         if unit == "s":
             if raw.max(initial=0) > _LARGEST_SECONDS:
                 raise Misfit
@@ -193,13 +198,14 @@ class ScannedRows:
             notes.see(role, last - first - (0 if is_table else kinds[c.MISSING]))
             counts |= {f"{word}_{role}": kinds[kind] for kind, word in _COUNTED.items()}
         if self._dialect.timestamp_unit == "auto":
-            is_clock = self[c.CLOCK][first:last] == c.OTHER
-            clocks = self[c.TIMESTAMP][first:last][is_clock]
-            counts["timestamps"] = len(clocks)
+            is_number = self[c.CLOCK][first:last] == c.OTHER
+            clocks = self[c.TIMESTAMP][first:last][is_number]
+            counts["timestamps"] = int(np.count_nonzero(self[c.CLOCK][first:last] >= c.TEXT))
             counts["ten_digit_timestamps"] = int(
                 np.count_nonzero((clocks >= _TEN_DIGITS[0]) & (clocks < _TEN_DIGITS[1]))
             )
             counts["scaled_timestamps"] = int(np.count_nonzero(clocks >= SMALLEST_US))
+        counts["zoneless_timestamps"] = int(np.count_nonzero(self[c.CLOCK][first:last] == c.ZONELESS))
         if is_table:
             flags = self[c.FLAGS][first:last]
             counts |= {name: int(np.count_nonzero(flags & flag)) for name, flag in _FLAGGED.items()}

@@ -8,7 +8,7 @@ from numba import types
 
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
-from kcompact.dumps.loops.compiling import loop, part
+from kcompact.dumps.loops.compiling import int64, loop, part
 from kcompact.dumps.loops.csv.csv_cells import (
     NONE,
     REFUSED,
@@ -28,6 +28,7 @@ from kcompact.dumps.loops.fields import (
     LARGEST_PARTITION,
     NUMBERS,
     TABLE,
+    clock_of,
     is_lossy,
     is_text,
     topic_number,
@@ -138,10 +139,14 @@ def _fill_numbers(
 ) -> bool:
     offset = _number(data, cells, places[OFFSET])
     partition = _number(data, cells, places[PARTITION])
-    timestamp = _number(data, cells, places[TIMESTAMP])
+    place, timestamp, clock = places[TIMESTAMP], int64(-1), int64(c.MISSING)
+    if place >= 0 and cells[place, _KIND] != c.MISSING:
+        timestamp, clock = clock_of(data, cells[place, _START], cells[place, _END])
+        if timestamp < 0 or cells[place, _KIND] != c.TEXT:
+            return False
     numbers[c.OFFSET, row], numbers[c.PARTITION, row] = offset, partition
-    numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, c.OTHER if timestamp >= 0 else c.MISSING
-    return offset >= 0 and -1 <= partition <= LARGEST_PARTITION and timestamp >= -1
+    numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, clock
+    return offset >= 0 and -1 <= partition <= LARGEST_PARTITION
 
 
 @part

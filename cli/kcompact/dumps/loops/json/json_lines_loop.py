@@ -16,6 +16,7 @@ from kcompact.dumps.loops.fields import (
     LARGEST_PARTITION,
     NUMBERS,
     TABLE,
+    clock_of,
     copied,
     is_lossy,
     is_text,
@@ -127,14 +128,23 @@ def _fill(
 
 
 @part
+def _is_plain_text(spans: np.ndarray, name: int) -> bool:
+    return spans[name, KIND] == c.TEXT and spans[name, SIGNS] == 0
+
+
+@part
 def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, out: Columns) -> bool:
-    if spans[OFFSET, KIND] != c.OTHER:
+    if spans[OFFSET, KIND] != c.OTHER and not _is_plain_text(spans, OFFSET):
         return False
     offset = whole_number(data, spans[OFFSET, START], spans[OFFSET, END])
     partition, timestamp, clock = -1, -1, spans[TIMESTAMP, KIND]
-    if spans[PARTITION, KIND] == c.OTHER:
+    if spans[PARTITION, KIND] == c.OTHER or _is_plain_text(spans, PARTITION):
         partition = whole_number(data, spans[PARTITION, START], spans[PARTITION, END])
-    if clock == c.OTHER:
+    if clock == c.TEXT:
+        timestamp, clock = clock_of(data, spans[TIMESTAMP, START], spans[TIMESTAMP, END])
+        if timestamp < 0 or spans[TIMESTAMP, SIGNS] != 0:
+            return False
+    elif clock == c.OTHER:
         start, end = spans[TIMESTAMP, START], spans[TIMESTAMP, END]
         is_negative = data[start] == _MINUS
         timestamp = whole_number(data, start + int64(is_negative), end)
@@ -145,7 +155,7 @@ def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, out: Columns) -
     out.numbers[c.OFFSET, row], out.numbers[c.PARTITION, row] = offset, partition
     out.numbers[c.TIMESTAMP, row], out.numbers[c.CLOCK, row] = timestamp, clock
     is_partition = 0 <= partition <= LARGEST_PARTITION or spans[PARTITION, KIND] <= c.NULL
-    return offset >= 0 and is_partition and clock != c.TEXT
+    return offset >= 0 and is_partition
 
 
 @part
