@@ -237,6 +237,38 @@ def test_filters_are_obeyed(tmp_path: Path) -> None:
     assert table.num_rows == 10
 
 
+ESCAPES = [
+    "\\ud83d",
+    "\\uDE00",
+    "\\udbff\\udfff",
+    "\\uD800\\uDC00",
+    "\\u00e9",
+    "\\\\",
+    "\\n",
+    "u",
+    "é",
+    "\\ud83d\\n",
+]
+
+
+@pytest.mark.everyday(4)
+@pytest.mark.parametrize("number", range(16))
+def test_escapes_of_surrogates_read_alike(tmp_path: Path, number: int) -> None:
+    """Pairs are one character; a lone one is left to the reference."""
+    rng = random.Random(number)
+    texts = ['"' + "".join(rng.choices(ESCAPES, k=rng.randrange(4))) + '"' for _ in range(80)]
+    lines = [kcat_line(n, key=rng.choice(texts), payload=rng.choice(texts)) for n in range(80)]
+    assert_same(dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT))
+
+
+def test_pairs_of_surrogates_are_read_by_the_loop_itself(tmp_path: Path) -> None:
+    lines = [
+        kcat_line(n, key=json.dumps(f"\U0001f600{n}"), payload=json.dumps("\U0010ffff")) for n in range(9)
+    ]
+    table = read_by_loop_alone(dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT), LOOP_EXTRA)
+    assert table["key"].to_pylist() == [f"\U0001f600{n}".encode() for n in range(9)]
+
+
 def dump_of_topics(folder: Path, topics: int) -> DumpFile:
     """Two records of each, which take turns, as in the dump of a whole cluster."""
     lines = [

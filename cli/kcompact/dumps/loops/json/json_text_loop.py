@@ -9,6 +9,7 @@ _BACKSLASH, _SMALL_U, _ZERO, _NINE = b"\\u09"
 _LOWER = 0x20
 _A = ord("a")
 _ONE_BYTE, _TWO_BYTES = 0x80, 0x800
+_FIRST_SURROGATE, _FIRST_OF_SECONDS, _PLANES = 0xD800, 0xDC00, 0x10000
 _MEANINGS = np.zeros(256, np.uint8)
 for _escape, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
     _MEANINGS[_escape] = _meaning
@@ -16,15 +17,20 @@ for _escape, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
 
 @part
 def unescaped(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
-    """Copy a string's text without its escapes, which are right, none of a surrogate; never longer."""
+    """Copy a string's text without its escapes, which are right, none of a lone surrogate; never longer."""
     at = start
     while at < end:
         if data[at] != _BACKSLASH:
             out[out_at] = data[at]
             at, out_at = at + 1, out_at + 1
         elif data[at + 1] == _SMALL_U:
-            out_at = _encoded(_code_at(data, at + 2), out, out_at)
+            code = _code_at(data, at + 2)
             at += 6
+            if _FIRST_SURROGATE <= code < _FIRST_OF_SECONDS:  # the next escape is the other of the pair
+                low = _code_at(data, at + 2) - _FIRST_OF_SECONDS
+                code = _PLANES + ((code - _FIRST_SURROGATE) << 10 | low)
+                at += 6
+            out_at = _encoded(code, out, out_at)
         else:
             out[out_at] = _MEANINGS[data[at + 1]]
             at, out_at = at + 2, out_at + 1
@@ -43,7 +49,7 @@ def _code_at(data: np.ndarray, at: int) -> int:
 
 @part
 def _encoded(code: int, out: np.ndarray, at: int) -> int:
-    """Write a character of the basic plane as UTF-8."""
+    """Write a character as UTF-8."""
     if code < _ONE_BYTE:
         out[at] = code
         return at + 1
@@ -51,6 +57,12 @@ def _encoded(code: int, out: np.ndarray, at: int) -> int:
         out[at] = 0xC0 | code >> 6
         out[at + 1] = 0x80 | code & 0x3F
         return at + 2
+    if code >= _PLANES:
+        out[at] = 0xF0 | code >> 18
+        out[at + 1] = 0x80 | code >> 12 & 0x3F
+        out[at + 2] = 0x80 | code >> 6 & 0x3F
+        out[at + 3] = 0x80 | code & 0x3F
+        return at + 4
     out[at] = 0xE0 | code >> 12
     out[at + 1] = 0x80 | code >> 6 & 0x3F
     out[at + 2] = 0x80 | code & 0x3F

@@ -9,7 +9,7 @@ import numpy as np
 from kcompact.dumps.loops.compiling import int64, part
 from kcompact.dumps.loops.words import WORD, digits_in, end_of_plain_text, first_of, word_at
 
-ESCAPED, SURROGATE = 1, 2  # what a string holds: escapes; escapes of surrogates, lone or in pairs
+ESCAPED, SURROGATE = 1, 2  # what a string holds: escapes; escapes of lone surrogates
 REFUSED = -1
 _DEEPEST = 60
 _LONGEST_NUMBER = 40
@@ -29,7 +29,7 @@ _WORDS, _MASKS = (
 _BEHIND_ZERO = 1  # zeros are looked at as well: they follow the end of a window
 _LOWER = 0x20  # set in small letters
 _HEX_DIGITS = 4
-_FIRST_SURROGATE = ord("8")
+_FIRST_SURROGATE, _FIRST_OF_SECONDS = b"8c"  # their second digits: d800, dc00
 
 
 def _table(members: bytes) -> np.ndarray:
@@ -70,8 +70,25 @@ def string_end(data: np.ndarray, at: int) -> tuple[int, int]:
             if not _is_hex(data, at):
                 return REFUSED, signs
             if data[at] | _LOWER == _SMALL_D and data[at + 1] >= _FIRST_SURROGATE:
-                signs |= SURROGATE
+                if not _is_pair(data, at):
+                    signs |= SURROGATE
+                else:
+                    at += _HEX_DIGITS + len("\\u")
             at += _HEX_DIGITS
+
+
+@part
+def _is_pair(data: np.ndarray, at: int) -> bool:
+    """Whether the surrogate whose digits are at ``at`` is the first of a pair."""
+    second = at + _HEX_DIGITS
+    return (
+        data[at + 1] | _LOWER < _FIRST_OF_SECONDS
+        and data[second] == _BACKSLASH
+        and data[second + 1] == _SMALL_U
+        and _is_hex(data, second + 2)
+        and data[second + 2] | _LOWER == _SMALL_D
+        and data[second + 3] | _LOWER >= _FIRST_OF_SECONDS
+    )
 
 
 @part
