@@ -52,6 +52,25 @@ def test_an_older_version_is_a_finding_where_others_that_as_late_ones_replace_ar
     assert "offset 7 replaces it" in outcome.findings[0].expected
 
 
+def test_a_value_that_a_tool_may_have_touched_does_not_excuse_a_record_that_had_to_go() -> None:
+    """The record that stayed is the one that was there, whatever its value looks like in one of the dumps."""
+    bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=CLEANS_ONLY)
+    touched = [each._replace(value=b"?") if each.offset in {4, 8} else each for each in left_beside(4)]
+    question = replace(question_of(UPDATES, touched, bounds), doubted=frozenset({"value_hash"}))
+    for settles in (True, False):
+        outcome = judge_pair(question, UPDATES, touched, settles=settles)
+        assert counts(outcome, Severity.FINDING) == {"duplicate-left": 1}
+        assert counts(outcome, Severity.UNDECIDED) == {"changed-record": 2}
+    touched = [each._replace(value=b"?") for each in COMPACTED]
+    question = replace(question_of(UPDATES, touched, bounds), doubted=frozenset({"value_hash"}))
+    outcome = judge_pair(question, UPDATES, touched)
+    assert counts(outcome, Severity.FINDING) == {}
+    assert counts(outcome, Severity.UNDECIDED) == {"changed-record": 3}
+    deleted = [each._replace(value=None) if each.offset == 8 else each for each in COMPACTED]
+    question = replace(question_of(UPDATES, deleted, bounds), doubted=frozenset({"value_hash"}))
+    assert counts(judge_pair(question, UPDATES, deleted), Severity.FINDING)["changed-record"] == 1
+
+
 def test_an_older_version_may_lie_below_where_cleaning_began() -> None:
     # The only removal that shows how far rounds got is of a key behind what replaces the one that stayed.
     before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aabb")]

@@ -1,7 +1,7 @@
 """The records that need classification: a pair of dumps without the keys that a cleaning explains."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -72,7 +72,7 @@ def find_affected_pairs(
         shares, affected_pairs = _sift(pairs, rules, arrivals)
 
     def rows_of(share: Share) -> tuple[KeyRows, Flags]:
-        rows = key_rows(*share, question.compared, rules.lookups)
+        rows = replace(key_rows(*share, question.compared, rules.lookups), doubted=question.doubted)
         return rows, taken_flags(rows, arrivals)
 
     return AffectedPairs(

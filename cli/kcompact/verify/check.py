@@ -30,7 +30,8 @@ class Check(Generic[Columns]):
     """One question about rows.
 
     ``finds`` is a condition on rows. ``is_certain``: of which rows no broker can have left them so; the
-    others are notes. ``is_loss``: the records are missing, which an option that was not given might explain.
+    others are notes. ``is_loss``: the records are missing, which an option that was not given might explain;
+    ``is_change``: they are others than before, unless a tool has not written them as they were.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Check(Generic[Columns]):
     actual: Words
     is_certain: Callable[[Columns], Flags] | None = None
     is_loss: bool = False
+    is_change: bool = False
 
     def words(self, row: Row) -> tuple[str, str]:
         """The expected and the actual record of a row that this check found."""

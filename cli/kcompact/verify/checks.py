@@ -14,6 +14,10 @@ def _no_rows(s: Suspects) -> Flags:
     return np.zeros(len(s.rows), np.bool_)
 
 
+def _changed_record(s: Suspects) -> Flags:
+    return (s.rows.is_changed | s.rows.is_doubted | (s.replaced_at != NOWHERE)) & ~s.moves.has_come
+
+
 def _key_resurrected(s: Suspects) -> Flags:
     ends_with_value = (s.rows.kept_offset != NOTHING_KEPT) & ~s.rows.kept_is_tombstone
     # Either the tombstone is gone and an older value stayed, or its own record became a value.
@@ -205,9 +209,10 @@ CHECKS: tuple[Check[Suspects], ...] = (
     ),
     Check(  # an offset holds another key, value, timestamp or headers than before
         "changed-record",
-        finds=lambda s: (s.rows.is_changed | (s.replaced_at != NOWHERE)) & ~s.moves.has_come,
+        finds=_changed_record,
         expected="the same record as in BEFORE",
         actual=_changes,
+        is_change=True,
     ),
     Check(  # a record of BEFORE is at another offset in AFTER
         "moved-offset",

@@ -60,7 +60,8 @@ def _by_severity(
 ) -> Iterator[tuple[Severity, Longs]]:
     yield Severity.FINDING if suspects.question.is_strict else Severity.NOTE, rows[~certain[rows]]
     rows = rows[certain[rows]]
-    is_explained = (check.is_loss | suspects.is_doubted[rows]) & (suspects.remedies[rows] != NONE)
+    is_explained = check.is_loss & (suspects.remedies[rows] != NONE)
+    is_explained |= check.is_change & suspects.rows.is_doubted[rows]
     yield Severity.UNDECIDED, rows[is_explained]
     yield Severity.FINDING, rows[~is_explained]
 

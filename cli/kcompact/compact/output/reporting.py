@@ -87,8 +87,8 @@ class Reporter:
         gaps_ranges = _append(self._gaps, gap_lines, whole["gaps"])
         log_ids = np.repeat([log.log_id for log in logs], [len(columns["keys"]) for columns in figures])
         numbers = zip(*(column.tolist() for column in whole.values()), strict=True)
-        for log_id, row, *ranges in zip(log_ids.tolist(), numbers, removed_ranges, gaps_ranges, strict=True):
-            removed_range, gaps_range = ranges
+        stretches = zip(log_ids.tolist(), numbers, removed_ranges, gaps_ranges, strict=True)
+        for log_id, row, removed_range, gaps_range in stretches:
             self._logs.append(
                 ReportedLog(
                     log_id=log_id,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import JSON, Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.records.shown import by_jq, shown
@@ -45,11 +45,11 @@ def says_why(reason: Any) -> bool:
     return bool(reason) and str(reason).lower() not in _NO_REASONS
 
 
-def not_exported(field: str, reason: Any, role: str, layout: str) -> tuple[str, str]:
-    """Message and hint for a record whose field gives the reason why it has no key or value."""
+def not_exported(field: str, reason: Any, role: str, *, is_json: bool) -> tuple[str, str]:
+    """Message and hint for a record whose field gives the reason why it has no ``role``: key or value."""
     hint = f"export again whole, and without decoding (kcat: leave out -s {role}=...)"
     if plain_name(field) in map(plain_name, REASONS):  # it names no part
         program = f'(if type == "array" then .[] else . end) | del(.{json.dumps(field)})'
-        way = by_jq(program) if layout in JSON else "leave that column out"
+        way = by_jq(program) if is_json else "leave that column out"
         hint += f"; if it says something else of the record: {way}"
     return f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported", hint

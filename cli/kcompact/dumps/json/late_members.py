@@ -92,7 +92,7 @@ def refuse_late(dialect: Dialect, record: Mapping[str, Any], parts: Mapping[str,
                 "another tool's record, most likely: keep the dumps of two tools in files of their own",
             )
         if companion == "error" and says_why(member) and content in (None, MISSING):
-            raise UnreadableError(*not_exported(name, member, part, "json_lines"))
+            raise UnreadableError(*not_exported(name, member, part, is_json=True))
         if role == _MARK and parts["value"] not in (None, MISSING) and str(member).lower() in DELETES:
             raise UnreadableError(*marked_deletes([name], dialect.value or ""))
         if role in PLACES or (companion == "marker" and isinstance(content, str)):

@@ -17,11 +17,13 @@ COLUMNS = types.NamedTuple([TABLE, BYTES, ENDS, TABLE, BYTES, NUMBERS, NUMBERS, 
 IS_UNSET = np.zeros(256, np.uint8)
 IS_UNSET[list(b"fFnN0")] = 1  # the first bytes of flags that are not set: false, no, 0
 _MOST_DIGITS = 18  # always an int64
-_ZERO = ord("0")
+_ZERO, _NINE = b"09"
+_FEBRUARY, _LEAP_DAY = 2, 29
 _DAYS_OF_MONTHS = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _SHORTEST_TIME, _DATE_AND_BLANK = len("2024-01-31T10:00:00"), len("2024-01-31T")
 _EPOCH_YEAR = 1970
 _DAYS_BEFORE = 1969 * 365 + 1969 // 4 - 1969 // 100 + 1969 // 400
+_HOURS_ALONE, _WITH_MINUTES, _WITH_COLON = len("+01"), len("+0100"), len("+01:00")
 _NO_ZONE = 24 * 60  # minutes: more than any zone is ahead
 _TIME_SIGN, _ZONE_SIGN, _BLANK, _COLON, _POINT, _PLUS, _DASH = b"TZ :.+-"
 _DAY_MS, _HOUR_MS, _MINUTE_MS, _SECOND_MS = 86_400_000, 3_600_000, 60_000, 1_000
@@ -81,10 +83,9 @@ def _digits(data: np.ndarray, at: int, count: int, largest: int) -> int:
     """The number that exactly so many digits spell; REFUSED where one is none, or it is too large."""
     value = int64(0)
     for place in range(at, at + count):
-        digit = int64(data[place]) - _ZERO
-        if digit < 0 or digit > 9:  # noqa: PLR2004  the last of ten digits
+        if not _ZERO <= data[place] <= _NINE:
             return REFUSED
-        value = value * 10 + digit
+        value = value * 10 + int64(data[place]) - _ZERO
     return value if value <= largest else REFUSED
 
 
@@ -95,7 +96,7 @@ def _days(data: np.ndarray, at: int) -> int:
     if year < _EPOCH_YEAR or month < 1 or not 1 <= day <= _DAYS_OF_MONTHS[month]:
         return REFUSED
     is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if month == 2 and day == 29 and not is_leap:  # noqa: PLR2004  the day that leap years alone have
+    if month == _FEBRUARY and day == _LEAP_DAY and not is_leap:
         return REFUSED
     if data[at + 4] != _DASH or data[at + 7] != _DASH:
         return REFUSED
@@ -103,7 +104,7 @@ def _days(data: np.ndarray, at: int) -> int:
     days = before * 365 + before // 4 - before // 100 + before // 400 - _DAYS_BEFORE
     for number in range(1, month):
         days += _DAYS_OF_MONTHS[number]
-    return days + day - 1 - int64(month > 2 and not is_leap)  # noqa: PLR2004  behind February
+    return days + day - 1 - int64(month > _FEBRUARY and not is_leap)
 
 
 @part
@@ -122,10 +123,10 @@ def _point_in_time(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
         return REFUSED, REFUSED
     milliseconds = days * _DAY_MS + hours * _HOUR_MS + minutes * _MINUTE_MS + seconds * _SECOND_MS
     at, unit = start + _SHORTEST_TIME, int64(100)
-    if at + 1 < end and data[at] == _POINT and _digits(data, at + 1, 1, 9) >= 0:
+    if at + 1 < end and data[at] == _POINT and _ZERO <= data[at + 1] <= _NINE:
         at += 1
-        while at < end and _digits(data, at, 1, 9) >= 0:
-            milliseconds += _digits(data, at, 1, 9) * unit
+        while at < end and _ZERO <= data[at] <= _NINE:
+            milliseconds += (int64(data[at]) - _ZERO) * unit
             at, unit = at + 1, unit // 10
     if at == end:
         return milliseconds, c.ZONELESS
@@ -148,19 +149,19 @@ def clock_of(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
 @part
 def _minutes_ahead(data: np.ndarray, at: int, end: int) -> int:
     """Of a zone; _NO_ZONE if it is none."""
-    sign, length = data[at], end - at
-    if sign == _ZONE_SIGN and length == 1:
+    length = end - at
+    if data[at] == _ZONE_SIGN and length == 1:
         return 0
-    colon = int64(length == 6 and data[at + 3] == _COLON)  # noqa: PLR2004  +01:00
-    is_signed = sign == _PLUS or sign == _DASH  # noqa: PLR1714  quicker than a set
-    if not is_signed or (length != 3 and length != 5 + colon):  # noqa: PLR2004  +01, +0100
+    direction = int64(data[at] == _PLUS) - int64(data[at] == _DASH)
+    colon = int64(length == _WITH_COLON and data[at + _HOURS_ALONE] == _COLON)
+    if direction == 0 or (length != _HOURS_ALONE and length != _WITH_MINUTES + colon):
         return _NO_ZONE
     hours, minutes = _digits(data, at + 1, 2, 23), int64(0)
-    if length > 3:  # noqa: PLR2004  with minutes
-        minutes = _digits(data, at + 3 + colon, 2, 59)
+    if length > _HOURS_ALONE:
+        minutes = _digits(data, at + _HOURS_ALONE + colon, 2, 59)
     if hours < 0 or minutes < 0:
         return _NO_ZONE
-    return (hours * 60 + minutes) * (1 if sign == _PLUS else -1)
+    return (hours * 60 + minutes) * direction
 
 
 @part

@@ -49,7 +49,7 @@ def index_lines(
         yield from LineLoop(scanner, parts, extra, reference).index()
         return
     for part in parts:
-        yield from reference(part, [part.split[2:]], extra)
+        yield from reference(part, [part.split.byte_range], extra)
 
 
 class LineLoop:

@@ -100,7 +100,7 @@ class FramedLayout(Layout):
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """The records of the frames; a tombstone without a key belongs to the delete before it."""
-        return self._read_ranges(part, [part.split[2:]], values=values)
+        return self._read_ranges(part, [part.split.byte_range], values=values)
 
     def index_ranges(
         self, part: SplitToIndex, ranges: Sequence[tuple[int, int]], extra: frozenset[str]

@@ -62,6 +62,11 @@ class Split(NamedTuple):
     start: int
     end: int
 
+    @property
+    def byte_range(self) -> tuple[int, int]:
+        """Where it starts and ends."""
+        return self.start, self.end
+
 
 @dataclass(frozen=True)
 class Reject:

@@ -233,7 +233,8 @@ class FieldRules:
         """Raise UnreadableError where a field gives the reason why the key or value is not there."""
         if reason is not MISSING and says_why(reason):
             field = getattr(self.dialect, f"{role}_error")
-            raise UnreadableError(*not_exported(field, reason, role, self.file.layout))
+            is_json = self.file.layout in JSON
+            raise UnreadableError(*not_exported(field, reason, role, is_json=is_json))
 
     @staticmethod
     def encoding_of(mark: Any, role: str) -> str | None:

@@ -217,7 +217,8 @@ class ClassifiedRows:
         out_of_turn = self.is_out_of_turn | (
             self.is_expired_alone & (self.of_log(lambda log: log.bounds.stamps_ascend) > 0)
         )
-        anyhow = self.arrived | self.is_lost | self.is_taken | out_of_turn | self.is_undone_as_told
+        is_another = self.arrived | self.is_taken | rows.is_doubted
+        anyhow = is_another | self.is_lost | out_of_turn | self.is_undone_as_told
         replaced = np.where(rows.offset < rows.kept_offset, self.superseded_at_offset, BEHIND_ALL)
         dropped = np.where(rows.is_keyless | rows.is_aborted, rows.offset, BEHIND_ALL)
         survivors = np.where(

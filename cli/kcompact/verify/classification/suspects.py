@@ -101,17 +101,9 @@ class Suspects:
         return self.classified.is_expired_alone & is_cleaned(self.classified) & stays
 
     @cached_property
-    def is_doubted(self) -> Flags:
-        """Whether a record differs in nothing but what one of the dumps may not have as the topic has it."""
-        doubted = self.question.doubted
-        certain = [differs for name, differs in self.rows.differs.items() if name not in doubted]
-        is_tombstone = self.rows.is_tombstone != self.rows.after_is_tombstone
-        return self.rows.is_changed & ~is_tombstone & ~np.any([is_tombstone, *certain], axis=0)
-
-    @cached_property
     def remedies(self) -> Longs:
         """Which option could explain a loss or a change (``remedies``)."""
-        remedies: Longs = np.where(self.is_doubted, DOUBTED, remedies_of(self.classified))
+        remedies: Longs = np.where(self.rows.is_doubted, DOUBTED, remedies_of(self.classified))
         return remedies
 
     def row(self, at: int, *, is_certain: bool) -> Row:

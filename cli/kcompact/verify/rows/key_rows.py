@@ -33,7 +33,8 @@ class KeyRows:
 
     ``group`` numbers log and key from 0. ``before_at`` and ``after_at`` are row numbers in the two tables
     (NOWHERE: this dump holds no such record under this key). ``differs``: by column of CONTENT, whether it is
-    not the same in both dumps; only where both hold the record.
+    not the same in both dumps; only where both hold the record. ``doubted`` are those columns that may differ
+    where the record is the same, as a tool does not write all as it is.
 
     Some properties say what the key's other records tell of one: only data records of BEFORE count there, and
     only their rows mean anything.
@@ -54,6 +55,7 @@ class KeyRows:
     is_keyless: Flags
     delete_horizon_ms: Longs
     differs: Mapping[str, Flags]
+    doubted: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -70,8 +72,18 @@ class KeyRows:
 
     @cached_property
     def is_changed(self) -> Flags:
-        """Whether both dumps hold the record, with a difference."""
-        return np.any([np.zeros(len(self), np.bool_), *self.differs.values()], axis=0)
+        """Whether both dumps hold the record, with a difference that shows it to be another."""
+        is_tombstone_in_one = self.is_tombstone != self.after_is_tombstone
+        certain = [
+            differs & is_tombstone_in_one if name in self.doubted else differs
+            for name, differs in self.differs.items()
+        ]
+        return np.any([np.zeros(len(self), np.bool_), *certain], axis=0)
+
+    @cached_property
+    def is_doubted(self) -> Flags:
+        """Whether both dumps hold the record, with differences in ``doubted`` columns alone."""
+        return np.any([np.zeros(len(self), np.bool_), *self.differs.values()], axis=0) & ~self.is_changed
 
     @cached_property
     def is_data(self) -> Flags:

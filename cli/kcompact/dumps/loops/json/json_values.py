@@ -70,10 +70,10 @@ def string_end(data: np.ndarray, at: int) -> tuple[int, int]:
             if not _is_hex(data, at):
                 return REFUSED, signs
             if data[at] | _LOWER == _SMALL_D and data[at + 1] >= _FIRST_SURROGATE:
-                if not _is_pair(data, at):
-                    signs |= SURROGATE
-                else:
+                if _is_pair(data, at):
                     at += _HEX_DIGITS + len("\\u")
+                else:
+                    signs |= SURROGATE
             at += _HEX_DIGITS
 
 
