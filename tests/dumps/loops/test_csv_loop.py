@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
-from kcompact.dumps.loops.csv.csv_scanner import scanner_for
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.csv_reader import CsvShape
 from loop_parity import assert_same, assert_same_together, read_by_loop_alone
 
@@ -216,14 +215,12 @@ def test_rows_of_any_dialect_read_alike(tmp_path: Path, dialect: str, number: in
     assert_same(replace(file, dialect=rules, shape=replace(file.shape, columns=columns)))
 
 
-def test_a_word_for_null_in_either_case_is_left_to_the_reference(tmp_path: Path) -> None:
+def test_a_word_for_null_is_read_in_either_case(tmp_path: Path) -> None:
     (tmp_path / "t-0.txt").write_bytes(b"v,1,k\nNULL,2,NULL\nnull,3,null\nNull,4,k\n")
     with open_one(tmp_path / "t-0.txt", columns=("value", "offset", "key"), delimiter=",") as dump:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True, True, False]
-        part = SplitToIndex(dump.files[0], dump.splits(1 << 40)[0], SplitNotes())
-        assert scanner_for(part, frozenset()) is None
-        told = replace(part.file.dialect, null_literal="NULL", doubtful_value=frozenset())  # by --tombstone
-        assert scanner_for(part._replace(file=replace(part.file, dialect=told)), frozenset()) is not None
+        read_by_loop_alone(dump.files[0], frozenset())
+        assert assert_same(dump.files[0])["key"].to_pylist() == [b"k", None, None, b"k"]
 
 
 CELLS = [

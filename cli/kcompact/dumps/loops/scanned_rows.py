@@ -27,6 +27,9 @@ _FLAGGED = {
     "null_word_key": c.KEY_NULL_WORD,
     "null_sign_key": c.KEY_NULL_SIGN,
     "cr_lf_rows": c.CR_LF,
+    "doubtful_headers": c.DOUBTFUL_HEADERS,
+    "upper_literal_value": c.UPPER_LITERAL,
+    "upper_literal_key": c.KEY_UPPER_LITERAL,
 }
 
 ExtraColumns = Callable[["ScannedRows", pa.Array], list[pa.Array]]

@@ -32,13 +32,12 @@ KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 
 def means_itself(dialect: Dialect) -> bool:
     """Whether a record of text means by itself what it spells, in an encoding that is decoded alone."""
-    odd = dialect.null_word or dialect.listed or dialect.labelled or dialect.doubles
+    odd = dialect.null_word or dialect.listed or dialect.doubles
     odd = odd or dialect.reads_values or dialect.offset is None
     odd = odd or (
         dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
     )
     odd = odd or "numbers" in {dialect.key_encoding, dialect.value_encoding}
-    odd = odd or len(dialect.null_words) > 1 or not dialect.literal_keys
     return not odd and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}
 
 

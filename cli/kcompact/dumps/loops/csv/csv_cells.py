@@ -12,6 +12,12 @@ from kcompact.dumps.text.csv_quoting import LONGEST_WORD
 
 REFUSED, UNFINISHED = -1, -2
 RFC4180, BACKSLASH, NONE = range(3)  # quoting
+# Places of ``rules``.
+BYTE_EXACT, TOPIC_NEEDED, QUOTING, DELIMITER, IS_LAST, TAKES_REST, VALUES_ARE_JSON, HAS_NULL_KEYS = range(8)
+RULES = 8
+# Columns of ``cells``, which has a row for each column of the dump; the kinds are those of columns.py.
+KIND, START, END, DOUBLED, LABEL = range(5)
+CELL_FACTS = 5
 _QUOTE, _ESCAPE, _NEWLINE, _RETURN = b'"\\\n\r'
 _BLANK, _COMMA, _SEMICOLON = b" ,;"
 _ALPHANUMERIC, _PUNCTUATION = 1, 2

@@ -1,6 +1,7 @@
 """CSV and delimited text read by the loop: for which dialects, and what is asked of it."""
 
 from functools import partial
+from itertools import takewhile
 
 import numpy as np
 import pyarrow as pa
@@ -8,18 +9,32 @@ import pyarrow as pa
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
-from kcompact.dumps.loops.csv.csv_cells import BACKSLASH, NONE, RFC4180, write_cells
-from kcompact.dumps.loops.csv.csv_lines_loop import (
-    ABSENT,
+from kcompact.dumps.loops.csv.csv_cells import (
+    BACKSLASH,
     BYTE_EXACT,
     CELL_FACTS,
     DELIMITER,
+    HAS_NULL_KEYS,
     IS_LAST,
-    PLACES,
+    LABEL,
+    NONE,
     QUOTING,
+    RFC4180,
     RULES,
+    TAKES_REST,
     TOPIC_NEEDED,
-    scan_csv_lines,
+    VALUES_ARE_JSON,
+    write_cells,
+)
+from kcompact.dumps.loops.csv.csv_lines_loop import ABSENT, PLACES, scan_csv_lines
+from kcompact.dumps.loops.csv.unquoted_lines import (
+    OF_DELIVERY,
+    OF_EPOCH,
+    OF_HEADERS,
+    OF_OFFSET,
+    OF_PARTITION,
+    OF_TIMESTAMP,
+    UNLABELLED,
 )
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, means_itself, texts_of, values_of
@@ -34,6 +49,13 @@ _QUOTINGS = {"rfc4180": RFC4180, "backslash": BACKSLASH, "none": NONE}
 _PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _JUDGED = ("key_error", "value_error", "key_marker", "value_marker")
 _PLACED = (*_PARTS, *_JUDGED, "key_size", "value_size", "delete_flag")
+_LABELS = {
+    "timestamp": OF_TIMESTAMP,
+    "partition": OF_PARTITION,
+    "offset": OF_OFFSET,
+    "delivery": OF_DELIVERY,
+    "epoch": OF_EPOCH,
+}
 _ERRORS = "surrogateescape"
 
 
@@ -49,7 +71,8 @@ class CsvScanner:
         dialect: Dialect = file.dialect
         self._dialect, self._extra = dialect, extra
         self._to_headers = FieldRules(file, SplitNotes()).to_headers
-        self._literal = np.frombuffer((dialect.null_literal or "").encode(), np.uint8).copy()
+        words = [word.encode() for word in dialect.null_words]
+        self._words = np.frombuffer((words[0] + words[-1]) if words else b"", np.uint8).copy()
         columns = {name: index for index, name in enumerate(shape.columns) if name}
         named = [columns.get(getattr(dialect, role) or "", ABSENT) for role in _PLACED]
         self._places = np.array(named, np.int64)
@@ -59,7 +82,11 @@ class CsvScanner:
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[QUOTING] = _QUOTINGS[shape.quoting]
         self._rules[DELIMITER] = ord(shape.delimiter)
+        self._rules[TAKES_REST] = shape.takes_rest
+        self._rules[HAS_NULL_KEYS] = dialect.literal_keys
+        self._rules[VALUES_ARE_JSON] = shape.values_are_json
         self._cells = np.zeros((len(shape.columns), CELL_FACTS), np.int64)
+        self._cells[:, LABEL] = _labels_of(file, extra)
         self._bounds = np.zeros(1, np.int64)
 
     def start(self, window: Window) -> None:
@@ -69,7 +96,7 @@ class CsvScanner:
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
-        rules = self._bounds, self._places, self._rules, self._literal, self._cells
+        rules = self._bounds, self._places, self._rules, self._words, self._cells
         scan_csv_lines(window.data, window.end, *rules, columns)
         if columns.state[c.IS_UNFINISHED]:
             window.next_start = int(columns.state[c.AT])
@@ -103,9 +130,24 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> CsvScanner | None:
 def _covers(file: DumpFile) -> bool:
     dialect: Dialect = file.dialect
     shape: CsvShape = file.shape
-    if shape.takes_rest or not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns):
+    if not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns):
+        return False
+    if dialect.labelled and not (shape.takes_rest and dialect.timestamp_unit == "ms"):
         return False
     if "json" in (dialect.key_encoding, dialect.value_encoding):
         return False
+    if len({len(word.encode()) for word in dialect.null_words}) > 1:
+        return False
     is_byte = len(shape.delimiter.encode()) == 1 and shape.delimiter not in '"\n\r'
     return is_byte and means_itself(dialect)
+
+
+def _labels_of(file: DumpFile, extra: frozenset[str]) -> list[int]:
+    """The LABEL of each column: the first ones have labels, as CsvReader has it, where a dialect has them."""
+    dialect: Dialect = file.dialect
+    shape: CsvShape = file.shape
+    if not dialect.labelled:
+        return [UNLABELLED] * len(shape.columns)
+    labels = [_LABELS[name] for name in takewhile(_LABELS.__contains__, shape.columns)]
+    others = shape.columns[len(labels) :]
+    return labels + [OF_HEADERS if extra and name == dialect.headers else UNLABELLED for name in others]

@@ -111,4 +111,5 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None
     tells = extra <= KIND_EXTRA | CONTENT_EXTRA and (
         not extra & KIND_EXTRA or dialect.value_encoding in SPELT
     )
-    return JsonScanner(part, names, extra) if names is not None and means_itself(dialect) and tells else None
+    is_read = means_itself(dialect) and (dialect.literal_keys or dialect.null_literal is None)
+    return JsonScanner(part, names, extra) if names is not None and is_read and tells else None

@@ -1,0 +1,64 @@
+"""Cells that are null, empty, or a text that some program writes for null."""
+
+import numpy as np
+
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.compiling import part
+from kcompact.dumps.loops.csv.csv_cells import DOUBLED, END, KIND, REFUSED, START
+from kcompact.dumps.loops.fields import is_text
+
+_NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
+_NULL, _NONE, _NAN, _NIL = (np.frombuffer(text, np.uint8) for text in (b"null", b"None", b"NaN", b"nil"))
+_NAN_OF_PYTHON, _NA, _NA_OF_R = (np.frombuffer(text, np.uint8) for text in (b"nan", b"<NA>", b"NA"))
+_UNDEFINED, _NIL_OF_FMT = (np.frombuffer(text, np.uint8) for text in (b"undefined", b"<nil>"))
+_IN_ANGLES, _IN_BRACKETS = (np.frombuffer(text, np.uint8) for text in (b"<null>", b"(null)"))
+
+
+@part
+def is_null_word(data: np.ndarray, cell: np.ndarray, words: np.ndarray, number: int) -> bool:
+    """Whether a cell is one of a dialect's two words for null, which are one after the other in ``words``."""
+    length = len(words) // 2
+    if cell[END] - cell[START] != length:
+        return False
+    for place in range(length):
+        if data[cell[START] + place] != words[number * length + place]:
+            return False
+    return True
+
+
+@part
+def kind_of(data: np.ndarray, cell: np.ndarray, has_size: bool, words: np.ndarray, has_words: bool) -> int:
+    """MISSING, EMPTY, TEXT or LITERAL; REFUSED where another cell, or the reference, tells null from text."""
+    if cell[KIND] != c.TEXT:
+        return REFUSED if has_size else cell[KIND]
+    if has_words and (is_null_word(data, cell, words, 0) or is_null_word(data, cell, words, 1)):
+        return c.LITERAL
+    if (has_words and cell[DOUBLED]) or _is_null_elsewhere(data, cell[START], cell[END]):
+        return REFUSED
+    return c.TEXT
+
+
+@part
+def null_flag(data: np.ndarray, cell: np.ndarray, word: int, sign: int) -> int:
+    """Which of the flags says that text is what other tools write for null, as csv_reader.py has it."""
+    if is_text(data, cell[START], cell[END], _NULL_SIGN):
+        return sign
+    return word if is_text(data, cell[START], cell[END], _NULL_WORD) else 0
+
+
+@part
+def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether it is one of the rarer texts of NULL_TEXTS (csv_reader.py), which are counted there."""
+    return 2 <= end - start <= 9 and (  # noqa: PLR2004  the shortest and the longest of them
+        is_text(data, start, end, _NULL)
+        or is_text(data, start, end, _NONE)
+        or is_text(data, start, end, _NAN)
+        or is_text(data, start, end, _NAN_OF_PYTHON)
+        or is_text(data, start, end, _NA)
+        or is_text(data, start, end, _NA_OF_R)
+        or is_text(data, start, end, _NIL)
+        or is_text(data, start, end, _UNDEFINED)
+        or is_text(data, start, end, _IN_ANGLES)
+        or is_text(data, start, end, _NIL_OF_FMT)
+        or is_text(data, start, end, _IN_BRACKETS)
+    )

@@ -1,0 +1,166 @@
+"""Lines without quotes whose last column takes the rest, some columns with labels: text of consoles.
+
+By the rules of ``csv_reader.first_cells`` and console_labels.py.
+"""
+
+import numpy as np
+
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.compiling import int64, part
+from kcompact.dumps.loops.csv.csv_cells import (
+    DELIMITER,
+    DOUBLED,
+    END,
+    KIND,
+    LABEL,
+    REFUSED,
+    START,
+    VALUES_ARE_JSON,
+    end_of_plain_cell,
+    line_end,
+)
+from kcompact.dumps.loops.fields import is_text, whole_number
+from kcompact.dumps.loops.words import first_of
+
+UNLABELLED, OF_TIMESTAMP, OF_PARTITION, OF_OFFSET, OF_DELIVERY, OF_EPOCH, OF_HEADERS = range(7)
+"""Kinds of LABEL. OF_HEADERS: headers as consoles print them, where they are read."""
+_NEWLINE, _RETURN, _PERCENT, _COLON, _COMMA, _SEMICOLON = b"\n\r%:,;"
+_QUOTE, _BACKSLASH, _OBJECT, _ARRAY = b'"\\{['
+_DEPTHS = np.zeros(256, np.int64)
+_DEPTHS[list(b"{[")], _DEPTHS[list(b"}]")] = 1, -1
+_MESSAGE, _PROCESSED = (np.frombuffer(text, np.uint8) for text in (b"Message ", b"Processed a total of "))
+_CREATE, _APPEND = (np.frombuffer(text, np.uint8) for text in (b"CreateTime:", b"LogAppendTime:"))
+_PARTITION, _OFFSET = (np.frombuffer(text, np.uint8) for text in (b"Partition:", b"Offset:"))
+_DELIVERY, _EPOCH = (np.frombuffer(text, np.uint8) for text in (b"Delivery:", b"Epoch:"))
+_NO_TIMESTAMP, _NOT_PRESENT = (np.frombuffer(text, np.uint8) for text in (b"NO_TIMESTAMP", b"NOT_PRESENT"))
+_NO_HEADERS, _NULL, _NULL_WORD = (np.frombuffer(text, np.uint8) for text in (b"NO_HEADERS", b"null", b"NULL"))
+_OF_JAVA = np.frombuffer(b"RecordHeaders(", np.uint8)
+
+
+@part
+def past_lines_between(data: np.ndarray, at: int, bound: int) -> int:
+    """The first line from ``at`` on that is not blank, and not a tool's own by its first sign."""
+    while at < bound:
+        blank = line_end(data, at)
+        if blank > 0:
+            at = blank
+        elif data[at] == _PERCENT or _begins(data, at, bound, _PROCESSED):
+            at = first_of(data, at, _NEWLINE, _NEWLINE, _NEWLINE, 0) + 1
+        else:
+            return at
+    return at
+
+
+@part
+def unquoted_cells_end(
+    data: np.ndarray, at: int, bound: int, rules: np.ndarray, cells: np.ndarray
+) -> tuple[int, int]:
+    """Behind the line that starts at ``at``, and its flags; ``cells`` learn where each is."""
+    delimiter, last, flags = rules[DELIMITER], len(cells) - 1, 0
+    if data[at] == _PERCENT or _begins(data, at, bound, _MESSAGE):
+        return REFUSED, flags
+    for column in range(last):
+        end = end_of_plain_cell(data, at, delimiter, delimiter)
+        if data[end] != delimiter or _is_open(data, at, end):
+            return REFUSED, flags
+        _note_cell(cells, column, at, end)
+        if cells[column, LABEL] == OF_HEADERS:
+            doubt = _doubt_of_headers(data, at, end)
+            if doubt < 0:
+                return REFUSED, flags
+            flags |= doubt
+        elif cells[column, LABEL] != UNLABELLED and not _without_label(data, cells[column]):
+            return REFUSED, flags
+        at = end + 1
+    newline = first_of(data, at, _NEWLINE, _NEWLINE, _NEWLINE, 0)
+    end = newline
+    if data[end - 1] == _RETURN and end > at:
+        end, flags = end - 1, flags | c.CR_LF
+    if rules[VALUES_ARE_JSON] and _may_cut_key(data, at, end, delimiter):
+        return REFUSED, flags
+    _note_cell(cells, last, at, end)
+    return newline + 1, flags
+
+
+@part
+def _note_cell(cells: np.ndarray, column: int, start: int, end: int) -> None:
+    cells[column, KIND] = c.MISSING if end == start else c.TEXT
+    cells[column, START], cells[column, END], cells[column, DOUBLED] = start, end, 0
+
+
+@part
+def _begins(data: np.ndarray, start: int, end: int, text: np.ndarray) -> bool:
+    """Whether a range begins with a text."""
+    return end - start >= len(text) and is_text(data, start, start + len(text), text)
+
+
+@part
+def _is_open(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether JSON that a cell begins with may go on behind ``end``, where a delimiter may be its own."""
+    depth, at, is_in_text = int64(0), start, False
+    if data[at] != _OBJECT and data[at] != _ARRAY and data[at] != _QUOTE:
+        return False
+    while at < end:
+        byte = data[at]
+        if is_in_text:
+            if byte == _BACKSLASH:
+                at += 1
+            is_in_text = byte != _QUOTE
+        elif byte == _QUOTE:
+            is_in_text = True
+        depth += 0 if is_in_text else _DEPTHS[byte]
+        at += 1
+    return is_in_text or depth > 0
+
+
+@part
+def _may_cut_key(data: np.ndarray, start: int, end: int, delimiter: int) -> bool:
+    """Whether a value that is no JSON, by its first sign, holds a delimiter, as ``may_cut_key`` has it."""
+    if data[start] == _OBJECT or data[start] == _ARRAY:
+        return False
+    return first_of(data, start, delimiter, _NEWLINE, _NEWLINE, 0) < end
+
+
+@part
+def _without_label(data: np.ndarray, cell: np.ndarray) -> bool:
+    """Take the label off a cell; False where it has another one, or behind it is no number."""
+    start, end, label = cell[START], cell[END], cell[LABEL]
+    if label == OF_TIMESTAMP:
+        if is_text(data, start, end, _NO_TIMESTAMP):
+            cell[KIND] = c.MISSING
+            return True
+        return _is_number_behind(data, cell, _CREATE) or _is_number_behind(data, cell, _APPEND)
+    if label == OF_PARTITION:
+        return _is_number_behind(data, cell, _PARTITION)
+    if label == OF_OFFSET:
+        return _is_number_behind(data, cell, _OFFSET)
+    text_at = start + len(_DELIVERY) if label == OF_DELIVERY else start + len(_EPOCH)
+    is_labelled = _begins(data, start, end, _DELIVERY if label == OF_DELIVERY else _EPOCH)
+    return is_labelled and (
+        whole_number(data, text_at, end) >= 0 or is_text(data, text_at, end, _NOT_PRESENT)
+    )
+
+
+@part
+def _is_number_behind(data: np.ndarray, cell: np.ndarray, label: np.ndarray) -> bool:
+    """Whether a cell is this label and a number, which it is from then on."""
+    behind = cell[START] + len(label)
+    is_number = _begins(data, cell[START], cell[END], label) and whole_number(data, behind, cell[END]) >= 0
+    if is_number:
+        cell[START] = behind
+    return is_number
+
+
+@part
+def _doubt_of_headers(data: np.ndarray, start: int, end: int) -> int:
+    """The flag of headers that may be others, as printed_headers.may_be_others has it; REFUSED if odd."""
+    if start == end or is_text(data, start, end, _NO_HEADERS):
+        return 0
+    colon = end_of_plain_cell(data, start, _COLON, _COLON)
+    is_odd = data[start] == _OBJECT or data[start] == _ARRAY or data[end - 1] == _SEMICOLON
+    if colon >= end or is_odd or _begins(data, start, end, _OF_JAVA):
+        return REFUSED
+    value = colon + 1
+    is_null = is_text(data, value, end, _NULL) or is_text(data, value, end, _NULL_WORD)
+    comma = end_of_plain_cell(data, start, _COMMA, _COMMA)
+    return c.DOUBTFUL_HEADERS if is_null or comma < end else 0

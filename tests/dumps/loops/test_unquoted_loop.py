@@ -1,0 +1,164 @@
+"""Lines whose last column takes the rest, as consoles print them: loop and reference read them alike."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect_table import BY_NAME
+from kcompact.dumps.loops import windows
+from kcompact.dumps.loops.csv.csv_scanner import scanner_for
+from kcompact.dumps.loops.readiness import load_loops
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.text.csv_reader import CsvShape
+from loop_parity import assert_same, assert_same_together, read_by_loop_alone, whole
+
+assert load_loops("csv_lines")
+
+LABELLED = ("timestamp", "partition", "offset", "delivery", "epoch", "headers", "key", "value")
+PLAIN = ("topic", "partition", "offset", "timestamp", "key", "value")
+CELLS = {
+    "timestamp": ["CreateTime:1700000000000", "LogAppendTime:5", "NO_TIMESTAMP"],
+    "partition": ["Partition:0", "Partition:12"],
+    "offset": ["Offset:7", "Offset:123456789012"],
+    "delivery": ["Delivery:NOT_PRESENT", "Delivery:2"],
+    "epoch": ["Epoch:0", "Epoch:NOT_PRESENT"],
+    "headers": ["NO_HEADERS", "a:1", "a:1,b:2", "a:b:c", "a:null", "a:", "Region:x"],
+    "key": ["k", "key-2", "null", "NULL", "", '{"id":1}', '"x"', "None", "\u00e9"],
+    "value": ["v", "", "null", "NULL", '{"a":[1,"x\\""]}', "a|b\tc", "[1]", "nil", "\\N", " {}", "\ufffd"],
+    "topic": ["t", "u.v"],
+}
+ODD = {
+    "timestamp": [
+        "CreateTime:-1",
+        "CreateTime:",
+        "CreateTime:x",
+        "17",
+        "",
+        "CreateTime:2024-01-31T10:00:00",
+        "NO_TIMESTAMPS",
+        "LogAppendTime",
+    ],
+    "partition": ["Partition:", "Partition:01", "Partition:3000000000", "3", "", "partition:3"],
+    "offset": ["Offset:", "Offset:+1", "Offset:99999999999999999999", "5", "", "Offsets:5", "Offset:5 "],
+    "delivery": ["Delivery:", "Delivery:x", "NOT_PRESENT", "", "Epoch:1"],
+    "epoch": ["Epoch:", "Epoch:-1", "Delivery:1", "", "Epoch:NOT_PRESENT_"],
+    "headers": [
+        "",
+        "a",
+        "a=1",
+        "[a:1]",
+        '{"a":1}',
+        "null",
+        "RecordHeaders(headers = [], isReadOnly = false)",
+        "a:1;",
+        ":",
+        ",",
+        "a:NULL",
+        "\ufffd:x",
+    ],
+    "key": ['{"a', '{"a|', "[1|2]", '"x|y"', '"\\"|', "{}}", "{]", "(null)", "\ufffd", "\ufeffk", '"a\tb"'],
+    "value": ["\r", "x\r", '"q', "\ufeff", "Partition:1|Offset:2"],
+    "topic": ["", "\ufffd", "%", "Message on a"],
+}
+LINES = [
+    "",
+    "\r",
+    "  ",
+    "% Reached end of topic t [0] at offset 5",
+    "%3|1700000000.000|FAIL|x",
+    "% Headers: a=1",
+    "% something else",
+    "Message on t[0]@5:",
+    "Message on",
+    "Processed a total of 5 messages",
+    "Processed a total of five",
+    "x",
+]
+
+
+def text_file(path: Path, data: bytes, columns: tuple[str, ...], delimiter: str) -> DumpFile:
+    path.write_bytes(data)
+    dialect, topic = named(columns)
+    shape = CsvShape(columns=columns, delimiter=delimiter, quoting="none", takes_rest=True)
+    return DumpFile(0, str(path), str(path), len(data), "csv_lines", dialect, shape, topic=topic, partition=0)
+
+
+def named(columns: tuple[str, ...]) -> tuple[Dialect, str | None]:
+    if "topic" in columns:
+        return BY_NAME["text"], None
+    return replace(BY_NAME["console-consumer"], headers="headers" if "headers" in columns else None), "t"
+
+
+def cell(column: str, is_labelled: bool, rng: random.Random) -> str:
+    text = rng.choice(ODD[column] if rng.random() < 0.02 else CELLS[column])
+    number = text.partition(":")[2] or "1"
+    return text if is_labelled or column not in {"timestamp", "partition", "offset"} else number
+
+
+def lines_of(columns: tuple[str, ...], delimiter: str, rng: random.Random) -> bytes:
+    is_labelled = "topic" not in columns
+    rows = [delimiter.join(cell(column, is_labelled, rng) for column in columns) for _ in range(60)]
+    for _ in range(rng.choice([0, 0, 3])):
+        rows.insert(rng.randrange(len(rows)), rng.choice(LINES))
+    ends = rng.choice([["\n"], ["\r\n"], ["\n", "\r\n"]])
+    text = "".join(row + rng.choice(ends) for row in rows[:-1]) + rows[-1] + rng.choice(["", "\r", *ends])
+    return text.encode()
+
+
+def some_columns(rng: random.Random) -> tuple[str, ...]:
+    if rng.random() < 0.4:
+        return PLAIN
+    return tuple(name for name in LABELLED if name in {"offset", "key", "value"} or rng.random() < 0.7)
+
+
+@pytest.mark.everyday(60)
+@pytest.mark.parametrize("number", range(400))
+def test_lines_read_alike(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(number)
+    columns, delimiter = some_columns(rng), rng.choice("\t|, ")
+    monkeypatch.setattr(windows, "WINDOW_BYTES", rng.choice([64, 1 << 20]))
+    file = text_file(tmp_path / "d.txt", lines_of(columns, delimiter, rng), columns, delimiter)
+    shape = replace(file.shape, values_are_json=rng.random() < 0.3)
+    has_null_keys = rng.random() < 0.5
+    dialect = replace(file.dialect, literal_keys=has_null_keys)
+    assert_same(replace(file, shape=shape, dialect=dialect))
+
+
+def test_several_files_read_alike(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    files = [
+        text_file(tmp_path / f"{n}.txt", lines_of(LABELLED, "\t", rng) + b"\n" * n, LABELLED, "\t")
+        for n in range(4)
+    ]
+    assert_same_together([replace(file, file_id=number) for number, file in enumerate(files)])
+
+
+@pytest.mark.parametrize("extra", [frozenset(), CONTENT_EXTRA], ids=["rows", "contents"])
+def test_the_loop_itself_reads_what_consoles_print(tmp_path: Path, extra: frozenset[str]) -> None:
+    """Otherwise the comparisons above would compare the reference with itself."""
+    values = ["v", "null", "NULL", '{"a":1}', "a\tb"]
+    rows = [
+        f"CreateTime:17\tPartition:{n % 3}\tOffset:{n}\tDelivery:NOT_PRESENT\tEpoch:0\t"
+        f'{"NO_HEADERS" if n % 2 else "a:1,b:2"}\t{{"id":"{n % 7}"}}\t{values[n % 5]}\n'
+        for n in range(1000)
+    ]
+    file = text_file(tmp_path / "d.txt", "".join(rows).encode(), LABELLED, "\t")
+    table = read_by_loop_alone(file, extra)
+
+    assert table["key"].to_pylist() == [b'{"id":"%d"}' % (n % 7) for n in range(1000)]
+    assert table["offset"].to_pylist() == list(range(1000))
+    assert table["timestamp_ms"].to_pylist() == [17] * 1000
+    assert table["is_tombstone"].to_pylist() == [n % 5 in {1, 2} for n in range(1000)]
+
+
+@pytest.mark.parametrize("unit", ["ms", "s", "auto"])
+def test_labelled_times_in_another_unit_are_left_to_the_reference(tmp_path: Path, unit: str) -> None:
+    """Behind a label they are milliseconds, whatever the unit of the dialect."""
+    columns = ("timestamp", "offset", "key", "value")
+    file = text_file(tmp_path / "d.txt", b"CreateTime:17\tOffset:1\tk\tv\n", columns, "\t")
+    [part] = whole([replace(file, dialect=replace(file.dialect, timestamp_unit=unit))])
+    assert (scanner_for(part, frozenset()) is not None) == (unit == "ms")
