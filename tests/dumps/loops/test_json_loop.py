@@ -407,6 +407,16 @@ def test_the_loop_itself_reads_regular_lines(tmp_path: Path, extra: frozenset[st
     assert table["key"].to_pylist() == [f"ké{n}".encode() for n in range(1000)]
 
 
+@pytest.mark.parametrize("extra", [frozenset(), LOOP_EXTRA], ids=["rows", "contents"])
+def test_records_without_offsets_have_their_numbers(tmp_path: Path, extra: frozenset[str]) -> None:
+    dialect = replace(PLAIN, offset=None)
+    lines = [b'{"topic":"t","partition":0,"key":"k-%d","value":"v"}\n' % (n % 7) for n in range(100)]
+    file = dump_file(tmp_path / "d.jsonl", b"".join(lines), dialect)
+    assert read_by_loop_alone(file, extra)["offset"].to_pylist() == list(range(100))
+    lines[50] = b'{"topic":"t","partition":0,"key":"k","value":"a\\ud800","offset":5}\n'
+    assert_same(dump_file(tmp_path / "e.jsonl", b"".join(lines), dialect), extra)
+
+
 @pytest.mark.everyday(40)
 @pytest.mark.parametrize(
     "name", ["kcat", "plain", "lenses", "kafbat", "kafdrop", "aiven", "kcat-base64", "zoe"]
@@ -415,8 +425,6 @@ def test_the_loop_itself_reads_regular_lines(tmp_path: Path, extra: frozenset[st
 def test_lines_of_any_dialect_read_alike(tmp_path: Path, name: str, number: int) -> None:
     """Fields of each dialect, drawn from what tools write and what they should not write."""
     dialect = BY_NAME[name] if name != "plain" else replace(PLAIN, key_encoding="json")
-    if dialect.offset is None:
-        return
     rng = random.Random(f"{name} {number}")
     lines = [json_of(dialect, rng) for _ in range(rng.randrange(1, 30))]
     assert_same(dump_file(tmp_path / "d.jsonl", b"\n".join(lines), dialect), frozenset())

@@ -4,10 +4,12 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
+from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.csv.csv_scanner import scanner_for
 from kcompact.dumps.loops.readiness import load_loops
@@ -88,20 +90,25 @@ def text_file(path: Path, data: bytes, columns: tuple[str, ...], delimiter: str)
 
 
 def named(columns: tuple[str, ...]) -> tuple[Dialect, str | None]:
+    if columns == ("key", "value"):
+        return replace(BY_NAME["text"], **dict.fromkeys(("topic", "partition", "offset", "timestamp"))), "t"
     if "topic" in columns:
         return BY_NAME["text"], None
     return replace(BY_NAME["console-consumer"], headers="headers" if "headers" in columns else None), "t"
 
 
-def cell(column: str, is_labelled: bool, rng: random.Random) -> str:
+def is_labelled(columns: tuple[str, ...]) -> bool:
+    return "offset" in columns and "topic" not in columns
+
+
+def cell(column: str, has_label: bool, rng: random.Random) -> str:
     text = rng.choice(ODD[column] if rng.random() < 0.02 else CELLS[column])
     number = text.partition(":")[2] or "1"
-    return text if is_labelled or column not in {"timestamp", "partition", "offset"} else number
+    return text if has_label or column not in {"timestamp", "partition", "offset"} else number
 
 
 def lines_of(columns: tuple[str, ...], delimiter: str, rng: random.Random) -> bytes:
-    is_labelled = "topic" not in columns
-    rows = [delimiter.join(cell(column, is_labelled, rng) for column in columns) for _ in range(60)]
+    rows = [delimiter.join(cell(column, is_labelled(columns), rng) for column in columns) for _ in range(60)]
     for _ in range(rng.choice([0, 0, 3])):
         rows.insert(rng.randrange(len(rows)), rng.choice(LINES))
     ends = rng.choice([["\n"], ["\r\n"], ["\n", "\r\n"]])
@@ -110,8 +117,8 @@ def lines_of(columns: tuple[str, ...], delimiter: str, rng: random.Random) -> by
 
 
 def some_columns(rng: random.Random) -> tuple[str, ...]:
-    if rng.random() < 0.4:
-        return PLAIN
+    if rng.random() < 0.5:
+        return rng.choice([PLAIN, ("key", "value")])
     return tuple(name for name in LABELLED if name in {"offset", "key", "value"} or rng.random() < 0.7)
 
 
@@ -125,7 +132,7 @@ def test_lines_read_alike(tmp_path: Path, number: int, monkeypatch: pytest.Monke
     shape = replace(file.shape, values_are_json=rng.random() < 0.3)
     has_null_keys = rng.random() < 0.5
     dialect = replace(file.dialect, literal_keys=has_null_keys)
-    assert_same(replace(file, shape=shape, dialect=dialect))
+    assert_same(replace(file, shape=shape, dialect=dialect, start_offset=rng.choice([None, 5])))
 
 
 def test_several_files_read_alike(tmp_path: Path) -> None:
@@ -162,3 +169,30 @@ def test_labelled_times_in_another_unit_are_left_to_the_reference(tmp_path: Path
     file = text_file(tmp_path / "d.txt", b"CreateTime:17\tOffset:1\tk\tv\n", columns, "\t")
     [part] = whole([replace(file, dialect=replace(file.dialect, timestamp_unit=unit))])
     assert (scanner_for(part, frozenset()) is not None) == (unit == "ms")
+
+
+def test_lines_without_offsets_have_their_numbers(tmp_path: Path) -> None:
+    lines = [b"k-%d\tv\n" % (n % 5) for n in range(100_000)]
+    lines[5:5] = [b"\n", b"% Reached end of topic t [0] at offset 5\n"]
+    lines[50_000] = b"null\t{\n"
+    file = text_file(tmp_path / "d.txt", b"".join(lines), ("key", "value"), "\t")
+    table = assert_same(replace(file, start_offset=7))
+    assert table["offset"].to_pylist() == list(range(7, 100_007))
+    whole_file = text_file(tmp_path / "e.txt", b"".join(lines[:4]), ("key", "value"), "\t")
+    assert read_by_loop_alone(whole_file, frozenset())["offset"].to_pylist() == [0, 1, 2, 3]
+
+
+def test_numbers_where_some_logs_are_not_asked_for_are_left_to_the_reference(tmp_path: Path) -> None:
+    """Records that are left out count for the numbers of those behind them."""
+    file = text_file(tmp_path / "d.txt", b"k\tv\n", ("key", "value"), "\t")
+    parts = whole([file, replace(file, topics=("t",))])
+    assert [scanner_for(part, frozenset()) is None for part in parts] == [False, True]
+
+
+def test_each_file_has_its_own_numbers(tmp_path: Path) -> None:
+    """Small files are read together, in one window, but for this."""
+    file = text_file(tmp_path / "d.txt", b"k\tv\nk\t{\n", ("key", "value"), "\t")
+    large = replace(file, dump_bytes=1 << 30)
+    parts = whole([replace(large, file_id=number, start_offset=10 * number) for number in range(3)])
+    rows = pa.Table.from_batches(LAYOUTS["csv_lines"].index_together(parts, frozenset()))
+    assert rows["offset"].to_pylist() == [0, 1, 10, 11, 20, 21]

@@ -46,21 +46,31 @@ def index_lines(
     """Index rows of parts that are alike: by a loop where the dump is large and its dialect allows it."""
     scanner = scanner_of(parts[0], extra)
     if scanner is not None:
-        yield from LineLoop(scanner, parts, extra, reference).index()
+        is_numbered = parts[0].file.dialect.offset is None
+        for together in [[part] for part in parts] if is_numbered else [parts]:
+            yield from LineLoop(scanner, together, extra, reference).index()
         return
     for part in parts:
         yield from reference(part, [part.split.byte_range], extra)
 
 
 class LineLoop:
-    """Indexes one part, or several small ones that are alike in one window."""
+    """Indexes one part, or several small ones that are alike in one window.
+
+    Where records have no offsets but their numbers, it is one part, whose columns are asked for in all rows:
+    which rows need them is told by offsets, too, and the numbers are known last.
+    """
 
     def __init__(
         self, scanner: Scanner, parts: Sequence[SplitToIndex], extra: frozenset[str], reference: Reference
     ) -> None:
         self._scanner = scanner
-        self._parts = list(parts)
         self._file = parts[0].file
+        self._is_numbered = self._file.dialect.offset is None
+        self._next_number = self._file.start_offset or 0
+        self._parts = (
+            [part._replace(needs_extra=None) for part in parts] if self._is_numbered else list(parts)
+        )
         self._extra = extra
         self._reference = reference
         self._logs: dict[int, LogName] = {}
@@ -120,6 +130,8 @@ class LineLoop:
         in_order = [] if batch is None or not accepted else [batch.slice(0, accepted)]
         if others:
             in_order = self._merged(in_order, rows[c.START][:accepted], others)
+        if self._is_numbered:
+            in_order = [self._numbered(each) for each in in_order]
         yield from (only_wanted(each, self._file, self._logs) for each in in_order)
 
     def _merged(
@@ -131,6 +143,13 @@ class LineLoop:
         whole = pa.Table.from_batches(batches, index_schema(self._extra)).combine_chunks()
         in_order = whole.take(pa.array(order)).combine_chunks()
         return list(in_order.to_batches())
+
+    def _numbered(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """All records of a file that has no offsets, with their numbers for them."""
+        first, self._next_number = self._next_number, self._next_number + len(rows)
+        numbers = pa.array(np.arange(first, self._next_number))
+        place = rows.schema.get_field_index("offset")
+        return rows.set_column(place, rows.schema.field(place), numbers)
 
     def _read_by_reference(
         self, part: SplitToIndex, stretch: FileStretch, refused: np.ndarray

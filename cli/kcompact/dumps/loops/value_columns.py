@@ -14,6 +14,7 @@ from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column, secr
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.indexing import CONTENT_EXTRA, headers_log_bytes, lengths_of, log_bytes_of
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import (
     INDEX_SCHEMA,
     VALUE_EMPTY,
@@ -30,10 +31,15 @@ KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 """Columns of EXTRA_FIELDS that say the same of nearly all records; the others are left to the reference."""
 
 
-def means_itself(dialect: Dialect) -> bool:
-    """Whether a record of text means by itself what it spells, in an encoding that is decoded alone."""
-    odd = dialect.null_word or dialect.listed or dialect.doubles
-    odd = odd or dialect.reads_values or dialect.offset is None
+def means_itself(file: DumpFile) -> bool:
+    """Whether a record of text means by itself what it spells, in an encoding that is decoded alone.
+
+    Or with its number for an offset, where all records of a file count.
+    """
+    dialect: Dialect = file.dialect
+    odd = dialect.offset is None and not file.wants_all
+    odd = odd or dialect.null_word or dialect.listed or dialect.doubles
+    odd = odd or dialect.reads_values
     odd = odd or (
         dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
     )

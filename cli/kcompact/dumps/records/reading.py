@@ -263,7 +263,8 @@ class FieldRules:
     def check_key(self, key: bytes, offset: int) -> None:
         """Count keys in which some bytes were replaced by U+FFFD: several keys may look alike."""
         if self._counts_keys and REPLACEMENT in key and not self.dialect.byte_exact:
-            self.count("lossy_keys", f"offset {offset}: {key.decode('utf-8', 'replace')[:60]}")
+            place = "" if self.dialect.offset is None else f"offset {offset}: "  # numbers are not known yet
+            self.count("lossy_keys", f"{place}{key.decode('utf-8', 'replace')[:60]}")
 
     def check_numbers(self, key: bytes) -> None:
         """Count JSON keys with numbers that a double may have rounded: several keys may look alike."""

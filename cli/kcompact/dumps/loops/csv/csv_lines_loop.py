@@ -149,7 +149,7 @@ def _fill_numbers(
             return False
     numbers[c.OFFSET, row], numbers[c.PARTITION, row] = offset, partition
     numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, clock
-    return offset >= 0 and -1 <= partition <= LARGEST_PARTITION
+    return (offset >= 0 or places[OFFSET] < 0) and -1 <= partition <= LARGEST_PARTITION
 
 
 @part

@@ -130,7 +130,7 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> CsvScanner | None:
 def _covers(file: DumpFile) -> bool:
     dialect: Dialect = file.dialect
     shape: CsvShape = file.shape
-    if not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns):
+    if not {dialect.key, dialect.value, dialect.offset or dialect.key} <= set(shape.columns):
         return False
     if dialect.labelled and not (shape.takes_rest and dialect.timestamp_unit == "ms"):
         return False
@@ -139,7 +139,7 @@ def _covers(file: DumpFile) -> bool:
     if len({len(word.encode()) for word in dialect.null_words}) > 1:
         return False
     is_byte = len(shape.delimiter.encode()) == 1 and shape.delimiter not in '"\n\r'
-    return is_byte and means_itself(dialect)
+    return is_byte and means_itself(file)
 
 
 def _labels_of(file: DumpFile, extra: frozenset[str]) -> list[int]:

@@ -62,8 +62,8 @@ _IS_OPENING = np.zeros(256, np.uint8)
 _IS_OPENING[list(b'0123456789-[{"tfn')] = 1  # of JSON that is no string, or a string in quotes
 
 # Places of ``rules``.
-BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS, KINDS, BARE_START, BARE_END = range(8)
-RULES = 8
+BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS, KINDS, BARE_START, BARE_END, IS_NUMBERED = range(9)
+RULES = 9
 
 _WORDS = array_type(types.uint64, written=True)
 _TEXTS, _SPELT = (array_type(kind, 2, written=True) for kind in (types.uint8, types.uint64))
@@ -120,7 +120,7 @@ def _fill(
         if kind > c.NULL and not _says_nothing(name, kind, data[spans[name, START]]):
             return False
     return (
-        _fill_numbers(data, spans, row, out)
+        _fill_numbers(data, spans, row, rules, out)
         and _fill_topic(data, spans, row, rules, out)
         and _fill_value(data, spans, row, rules, literal, out.numbers)
         and _fill_key(data, original, spans, row, rules, literal, out)
@@ -133,10 +133,12 @@ def _is_plain_text(spans: np.ndarray, name: int) -> bool:
 
 
 @part
-def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, out: Columns) -> bool:
-    if spans[OFFSET, KIND] != c.OTHER and not _is_plain_text(spans, OFFSET):
+def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, out: Columns) -> bool:
+    offset = 0
+    if spans[OFFSET, KIND] == c.OTHER or _is_plain_text(spans, OFFSET):
+        offset = whole_number(data, spans[OFFSET, START], spans[OFFSET, END])
+    elif not rules[IS_NUMBERED]:
         return False
-    offset = whole_number(data, spans[OFFSET, START], spans[OFFSET, END])
     partition, timestamp, clock = -1, -1, spans[TIMESTAMP, KIND]
     if spans[PARTITION, KIND] == c.OTHER or _is_plain_text(spans, PARTITION):
         partition = whole_number(data, spans[PARTITION, START], spans[PARTITION, END])

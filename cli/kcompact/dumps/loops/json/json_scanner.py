@@ -15,6 +15,7 @@ from kcompact.dumps.loops.json.json_lines_loop import (
     BARE_START,
     BYTE_EXACT,
     CONTENTS,
+    IS_NUMBERED,
     JSON_KEYS,
     KINDS,
     RULES,
@@ -64,6 +65,7 @@ class JsonScanner:
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[CONTENTS] = bool(extra)
         self._rules[KINDS] = bool(extra & KIND_EXTRA)
+        self._rules[IS_NUMBERED] = dialect.offset is None
         self._rules[BARE_START] = file.layout != "json_lines"
         self._rules[BARE_END] = file.layout == "json_array"
         self.cutting = cutting_of(file)
@@ -111,5 +113,5 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None
     tells = extra <= KIND_EXTRA | CONTENT_EXTRA and (
         not extra & KIND_EXTRA or dialect.value_encoding in SPELT
     )
-    is_read = means_itself(dialect) and (dialect.literal_keys or dialect.null_literal is None)
+    is_read = means_itself(part.file) and (dialect.literal_keys or dialect.null_literal is None)
     return JsonScanner(part, names, extra) if names is not None and is_read and tells else None
