@@ -4,11 +4,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import Run
 from golden_cases import GoldenCase, Log, golden_cases
 from golden_options import options_of
+from kcompact.broker.state.known_records import RECORDS_PER_LOG, rank
 from nights import LINES, NOW_MS, expected, now_ms
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -564,3 +566,28 @@ def test_new_records_whose_topic_is_a_name_that_the_state_does_not_know_are_refu
     run = kcompact("compact", output, new, *options, "-o", tmp_path / "next.csv")
     assert run.exit_code == 0, run.stderr
     assert "secret" not in (tmp_path / "next.csv").read_text()
+
+
+def test_the_output_of_the_night_before_last_is_refused(kcompact: Kcompact, tmp_path: Path) -> None:
+    """With the newest records; those of last night, not all of which came again, would be lost.
+
+    The records of last night that a choice over the whole log meets, and the last one, did come again.
+    """
+    offsets = range(100, 130)
+    ranks = dict(zip(offsets, rank(np.array(offsets)).tolist(), strict=True))
+    spread = set(sorted(offsets, key=lambda offset: ranks[offset])[:RECORDS_PER_LOG]) | {max(offsets)}
+    assert not set(offsets[-RECORDS_PER_LOG:]) <= spread
+    nights = [
+        write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1")]),
+        write_records(tmp_path / "2.jsonl", [(0, offset, f"b{offset}", "1") for offset in offsets]),
+        write_records(tmp_path / "3.jsonl", [(0, 200 + offset, f"b{offset}", "2") for offset in spread]),
+    ]
+    outputs = [tmp_path / f"out{number}.jsonl" for number in range(3)]
+    state = ("--state", tmp_path / "state")
+    assert kcompact("compact", nights[0], *state, "-o", outputs[0]).exit_code == 0
+    assert kcompact("compact", outputs[0], nights[1], *state, "-o", outputs[1]).exit_code == 0
+    refused = kcompact("compact", outputs[0], nights[2], *state, "-o", outputs[2])
+    assert (refused.exit_code, outputs[2].exists()) == (2, False)
+    assert "it lacks t-0 offset" in refused.stderr
+    run = kcompact("compact", outputs[1], nights[2], *state, "-o", outputs[2])
+    assert (run.exit_code, len(outputs[2].read_text().splitlines())) == (0, 31), run.stderr

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kcompact.arrays import Longs
 
-RECORDS_PER_LOG = 8
+RECORDS_PER_LOG = 8  # spread over the log, and as many again that are its newest
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -35,13 +35,16 @@ def rank(offsets: Longs) -> NDArray[np.uint64]:
 
 
 def chosen(records: Collection[KnownRecord]) -> tuple[KnownRecord, ...]:
-    """Of some records of a log those to remember: the last one, the last one kept, a few of all kept."""
+    """Of some records of a log those to remember: the last one, the newest kept, a few of all kept.
+
+    Only the newest tell that an output older than the last one was given, with what came after the last one.
+    """
     if not records:
         return ()
-    survivors = [record for record in records if record.is_kept]
+    survivors = sorted(record for record in records if record.is_kept)
     ranks = rank(np.array([record.offset for record in survivors], np.int64)).tolist()
     few = [record for _, record in sorted(zip(ranks, survivors, strict=True))[:RECORDS_PER_LOG]]
-    return tuple(sorted({max(records), *(max(part) for part in [survivors] if part), *few}))
+    return tuple(sorted({max(records), *survivors[-RECORDS_PER_LOG:], *few}))
 
 
 def disagreement(expected: KnownRecord, actual: KnownRecord) -> str | None:

@@ -38,8 +38,9 @@ def _candidates(rows: pa.Table) -> tuple[KnownRecord, ...]:
     offsets = rows["offset"].to_numpy()
     kept = np.flatnonzero(rows["verdict"].to_numpy() == int(Verdict.RETAINED))
     few = kept[np.argsort(rank(offsets[kept]), kind="stable")[:RECORDS_PER_LOG]]
-    last = [part[np.argmax(offsets[part])] for part in (kept, np.arange(len(offsets))) if len(part)]
-    wanted = rows.take(pa.array(np.unique([*few, *last]).astype(np.int64))).to_pylist()
+    newest = kept[np.argsort(offsets[kept])[-RECORDS_PER_LOG:]]
+    last = np.argsort(offsets)[-1:]
+    wanted = rows.take(pa.array(np.unique(np.concatenate([few, newest, last])))).to_pylist()
     return tuple(
         KnownRecord(
             row["offset"],
