@@ -591,3 +591,19 @@ def test_the_output_of_the_night_before_last_is_refused(kcompact: Kcompact, tmp_
     assert "it lacks t-0 offset" in refused.stderr
     run = kcompact("compact", outputs[1], nights[2], *state, "-o", outputs[2])
     assert (run.exit_code, len(outputs[2].read_text().splitlines())) == (0, 31), run.stderr
+
+
+@pytest.mark.parametrize(("first", "is_noted"), [(2, False), (3, False), (4, True)])
+def test_a_night_that_was_left_out_is_noted(
+    first: int, is_noted: bool, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Records of it cannot be told from those that a broker removed; the marker of a transaction can."""
+    nights = [
+        write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (0, 1, "b", "1")]),
+        write_records(tmp_path / "2.jsonl", [(0, first, "a", "2")]),
+    ]
+    state = ("--state", tmp_path / "state")
+    assert kcompact("compact", nights[0], *state, "-o", tmp_path / "out.jsonl").exit_code == 0
+    run = kcompact("compact", tmp_path / "out.jsonl", nights[1], *state, "-o", tmp_path / "next.jsonl")
+    assert run.exit_code == 0, run.stderr
+    assert (f"no record of t-0 offsets 2 to {first - 1}" in run.stderr) == is_noted

@@ -29,6 +29,7 @@ from kcompact.errors import InputError
 
 LogContexts = Mapping[int, LogContext]
 _LOGS_NAMED = 3
+_OFFSETS_OF_A_MARKER = 1
 
 
 def log_contexts(
@@ -87,7 +88,8 @@ def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tupl
     context = _compared(state, index, context)
     again |= {log_id for log_id, log in index.names.items() if log in state.logs_given_anew}
     from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
-    return {**context, **from_start}, [_note(index, again)] if again else []
+    notes = [_note(index, again)] if again else []
+    return {**context, **from_start}, notes + _notes_on_holes(index, again, state)
 
 
 def _refuse_undecided(state: StateOfDump, index: ReadDump, context: LogContexts) -> None:
@@ -113,6 +115,22 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
         if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
             again.add(part.log_id)
     return again
+
+
+def _notes_on_holes(index: ReadDump, again: Collection[int], state: StateOfDump) -> list[str]:
+    """Notes on logs that go on behind more than a marker after the last record that the state knows."""
+    first_new: dict[int, int] = {}
+    for part in index.summaries:
+        if part.log_id not in again and _path(index, part) not in state.output_paths:
+            first_new[part.log_id] = min(part.first_offset, first_new.get(part.log_id, part.first_offset))
+    holes = []
+    for log_id, first in first_new.items():
+        last = state.state.last_offsets.get(index.names[log_id])
+        if last is not None and first - last - 1 > _OFFSETS_OF_A_MARKER:
+            holes.append(f"{index.names[log_id]} offsets {last + 1} to {first - 1}")
+    if not holes:
+        return []
+    return [f"no record of {_some_of(holes)}, behind the last that the state knows: was a file left out?"]
 
 
 def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
@@ -184,9 +202,13 @@ def _path(index: ReadDump, part: LogSummary) -> str:
 
 
 def _note(index: ReadDump, again: Collection[int]) -> str:
-    names = sorted(str(index.names[log_id]) for log_id in again)
-    shown = ", ".join(names[:_LOGS_NAMED]) + (", ..." if len(names) > _LOGS_NAMED else "")
-    return f"{shown}: dumped in full once more, so cleaned from the start; delete horizons stay"
+    names = [str(index.names[log_id]) for log_id in again]
+    return f"{_some_of(names)}: dumped in full once more, so cleaned from the start; delete horizons stay"
+
+
+def _some_of(texts: Collection[str]) -> str:
+    """The first few, as notes name logs."""
+    return ", ".join(sorted(texts)[:_LOGS_NAMED]) + (", ..." if len(texts) > _LOGS_NAMED else "")
 
 
 def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
