@@ -29,7 +29,7 @@ CELLS = {
     "delivery": ["Delivery:NOT_PRESENT", "Delivery:2"],
     "epoch": ["Epoch:0", "Epoch:NOT_PRESENT"],
     "headers": ["NO_HEADERS", "a:1", "a:1,b:2", "a:b:c", "a:null", "a:", "Region:x"],
-    "key": ["k", "key-2", "null", "NULL", "", '{"id":1}', '"x"', "None", "\u00e9"],
+    "key": ["k", "key-2", "null", "NULL", "", '{"id": 1,"x":"|"}', '"x,y"', '["a|b"]', "None", "\u00e9"],
     "value": ["v", "", "null", "NULL", '{"a":[1,"x\\""]}', "a|b\tc", "[1]", "nil", "\\N", " {}", "\ufffd"],
     "topic": ["t", "u.v"],
 }
@@ -62,7 +62,21 @@ ODD = {
         "a:NULL",
         "\ufffd:x",
     ],
-    "key": ['{"a', '{"a|', "[1|2]", '"x|y"', '"\\"|', "{}}", "{]", "(null)", "\ufffd", "\ufeffk", '"a\tb"'],
+    "key": [
+        '{"a',
+        '{"a|',
+        "[1|2]",
+        '"x|y"',
+        '"\\"|',
+        "{}}",
+        "{]",
+        "(null)",
+        "\ufffd",
+        "\ufeffk",
+        '"a\tb"',
+        '{"x":NaN,"y":1}',
+        "[" + "1," * 2200 + "1]",
+    ],
     "value": ["\r", "x\r", '"q', "\ufeff", "Partition:1|Offset:2"],
     "topic": ["", "\ufffd", "%", "Message on a"],
 }
@@ -196,3 +210,9 @@ def test_each_file_has_its_own_numbers(tmp_path: Path) -> None:
     parts = whole([replace(large, file_id=number, start_offset=10 * number) for number in range(3)])
     rows = pa.Table.from_batches(LAYOUTS["csv_lines"].index_together(parts, frozenset()))
     assert rows["offset"].to_pylist() == [0, 1, 10, 11, 20, 21]
+
+
+def test_keys_of_json_with_delimiters_in_them_are_read_by_the_loop_itself(tmp_path: Path) -> None:
+    lines = b"".join(b'{"id":%d,"x":[1]}:{"v":1}\n' % (n % 5) for n in range(100))
+    file = text_file(tmp_path / "d.txt", lines, ("key", "value"), ":")
+    assert read_by_loop_alone(file, CONTENT_EXTRA)["key"].to_pylist()[6] == b'{"id":1,"x":[1]}'

@@ -6,7 +6,7 @@ By the rules of ``csv_reader.first_cells`` and console_labels.py.
 import numpy as np
 
 from kcompact.dumps.loops import columns as c
-from kcompact.dumps.loops.compiling import int64, part
+from kcompact.dumps.loops.compiling import part
 from kcompact.dumps.loops.csv.csv_cells import (
     DELIMITER,
     DOUBLED,
@@ -20,18 +20,19 @@ from kcompact.dumps.loops.csv.csv_cells import (
     line_end,
 )
 from kcompact.dumps.loops.fields import is_text, whole_number
+from kcompact.dumps.loops.json.json_values import value_end
 from kcompact.dumps.loops.words import first_of
 
 UNLABELLED, OF_TIMESTAMP, OF_PARTITION, OF_OFFSET, OF_DELIVERY, OF_EPOCH, OF_HEADERS = range(7)
 """Kinds of LABEL. OF_HEADERS: headers as consoles print them, where they are read."""
+_OF_APPEND_TIME = OF_HEADERS  # headers have no label
+_LABELS = (b"", b"CreateTime:", b"Partition:", b"Offset:", b"Delivery:", b"Epoch:", b"LogAppendTime:")
+_LABEL_TEXTS = np.frombuffer(b"".join(_LABELS), np.uint8)
+_LABEL_ENDS = np.cumsum([len(label) for label in _LABELS])
 _NEWLINE, _RETURN, _PERCENT, _COLON, _COMMA, _SEMICOLON = b"\n\r%:,;"
-_QUOTE, _BACKSLASH, _OBJECT, _ARRAY = b'"\\{['
-_DEPTHS = np.zeros(256, np.int64)
-_DEPTHS[list(b"{[")], _DEPTHS[list(b"}]")] = 1, -1
+_QUOTE, _OBJECT, _ARRAY = b'"{['
+_LONGEST_JSON = 4000  # Python's parser, by which the reference goes, refuses numbers of 4,301 digits
 _MESSAGE, _PROCESSED = (np.frombuffer(text, np.uint8) for text in (b"Message ", b"Processed a total of "))
-_CREATE, _APPEND = (np.frombuffer(text, np.uint8) for text in (b"CreateTime:", b"LogAppendTime:"))
-_PARTITION, _OFFSET = (np.frombuffer(text, np.uint8) for text in (b"Partition:", b"Offset:"))
-_DELIVERY, _EPOCH = (np.frombuffer(text, np.uint8) for text in (b"Delivery:", b"Epoch:"))
 _NO_TIMESTAMP, _NOT_PRESENT = (np.frombuffer(text, np.uint8) for text in (b"NO_TIMESTAMP", b"NOT_PRESENT"))
 _NO_HEADERS, _NULL, _NULL_WORD = (np.frombuffer(text, np.uint8) for text in (b"NO_HEADERS", b"null", b"NULL"))
 _OF_JAVA = np.frombuffer(b"RecordHeaders(", np.uint8)
@@ -60,8 +61,8 @@ def unquoted_cells_end(
     if data[at] == _PERCENT or _begins(data, at, bound, _MESSAGE):
         return REFUSED, flags
     for column in range(last):
-        end = end_of_plain_cell(data, at, delimiter, delimiter)
-        if data[end] != delimiter or _is_open(data, at, end):
+        end = _cell_end(data, at, delimiter)
+        if end < 0 or data[end] != delimiter:
             return REFUSED, flags
         _note_cell(cells, column, at, end)
         if cells[column, LABEL] == OF_HEADERS:
@@ -95,22 +96,15 @@ def _begins(data: np.ndarray, start: int, end: int, text: np.ndarray) -> bool:
 
 
 @part
-def _is_open(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether JSON that a cell begins with may go on behind ``end``, where a delimiter may be its own."""
-    depth, at, is_in_text = int64(0), start, False
-    if data[at] != _OBJECT and data[at] != _ARRAY and data[at] != _QUOTE:
-        return False
-    while at < end:
-        byte = data[at]
-        if is_in_text:
-            if byte == _BACKSLASH:
-                at += 1
-            is_in_text = byte != _QUOTE
-        elif byte == _QUOTE:
-            is_in_text = True
-        depth += 0 if is_in_text else _DEPTHS[byte]
-        at += 1
-    return is_in_text or depth > 0
+def _cell_end(data: np.ndarray, at: int, delimiter: int) -> int:
+    """Where a cell ends: behind JSON that it begins with, if a delimiter follows; else at the first one."""
+    if data[at] == _OBJECT or data[at] == _ARRAY or data[at] == _QUOTE:
+        end = value_end(data, at)
+        if end < 0 or end - at > _LONGEST_JSON:
+            return REFUSED
+        if data[end] == delimiter:
+            return end
+    return end_of_plain_cell(data, at, delimiter, delimiter)
 
 
 @part
@@ -124,31 +118,20 @@ def _may_cut_key(data: np.ndarray, start: int, end: int, delimiter: int) -> bool
 @part
 def _without_label(data: np.ndarray, cell: np.ndarray) -> bool:
     """Take the label off a cell; False where it has another one, or behind it is no number."""
-    start, end, label = cell[START], cell[END], cell[LABEL]
-    if label == OF_TIMESTAMP:
-        if is_text(data, start, end, _NO_TIMESTAMP):
-            cell[KIND] = c.MISSING
-            return True
-        return _is_number_behind(data, cell, _CREATE) or _is_number_behind(data, cell, _APPEND)
-    if label == OF_PARTITION:
-        return _is_number_behind(data, cell, _PARTITION)
-    if label == OF_OFFSET:
-        return _is_number_behind(data, cell, _OFFSET)
-    text_at = start + len(_DELIVERY) if label == OF_DELIVERY else start + len(_EPOCH)
-    is_labelled = _begins(data, start, end, _DELIVERY if label == OF_DELIVERY else _EPOCH)
-    return is_labelled and (
-        whole_number(data, text_at, end) >= 0 or is_text(data, text_at, end, _NOT_PRESENT)
-    )
-
-
-@part
-def _is_number_behind(data: np.ndarray, cell: np.ndarray, label: np.ndarray) -> bool:
-    """Whether a cell is this label and a number, which it is from then on."""
-    behind = cell[START] + len(label)
-    is_number = _begins(data, cell[START], cell[END], label) and whole_number(data, behind, cell[END]) >= 0
-    if is_number:
+    label, behind = cell[LABEL], cell[START]
+    if label == OF_TIMESTAMP and is_text(data, behind, cell[END], _NO_TIMESTAMP):
+        cell[KIND] = c.MISSING
+        return True
+    if label == OF_TIMESTAMP and data[behind] == _LABEL_TEXTS[_LABEL_ENDS[_OF_APPEND_TIME - 1]]:
+        label = _OF_APPEND_TIME
+    for place in range(_LABEL_ENDS[label - 1], _LABEL_ENDS[label]):
+        if data[behind] != _LABEL_TEXTS[place]:
+            return False
+        behind += 1
+    if whole_number(data, behind, cell[END]) >= 0:
         cell[START] = behind
-    return is_number
+        return True
+    return OF_DELIVERY <= label <= OF_EPOCH and is_text(data, behind, cell[END], _NOT_PRESENT)
 
 
 @part
