@@ -33,7 +33,7 @@ _READ_AS = {"json_array": "json_lines", "json_objects": "json_lines"}
 
 _SUFFIXES = {
     "json_lines": {".jsonl", ".json", ".ndjson"},
-    "csv_lines": {".csv", ".tsv", ".txt"},
+    "csv_lines": {".csv", ".tsv", ".txt", ".log"},
     "avro": {".avro"},
 }
 
