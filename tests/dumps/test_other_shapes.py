@@ -306,6 +306,38 @@ def test_lines_of_arrays_are_called_so_and_their_members_can_be_named(tmp_path: 
     ]
 
 
+@needs_jq
+@pytest.mark.parametrize("sizes", [(2, 2), (1, 1), (2, 3)])
+def test_records_in_lists_within_a_list_are_no_pairs(sizes: tuple[int, ...], tmp_path: Path) -> None:
+    """As jq -s 'group_by(.key)' leaves them: a group's first record was a key, the second its value."""
+    rows = [{"partition": 0, "offset": at, "key": "a", "value": str(at)} for at in range(sum(sizes))]
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps([rows[: sizes[0]], rows[sizes[0] :]]))
+    error = refusal(path)
+    assert "the records lie in lists within a list" in error.message
+    words = shlex.split(str(error.hint).partition("first: ")[2].partition(" FILE")[0])
+    path.write_bytes(subprocess.run([*words, path], check=True, capture_output=True).stdout)
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [record.offset for record in records] == [*range(len(rows))]
+
+
+def test_rows_without_names_are_called_so_in_an_array_too(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps([["t", 0, 1, "a", "v"], ["t", 0, 2, "a", None]]))
+    error = refusal(path)
+    assert "JSON arrays, whose members have no names" in error.message
+    assert ".[] | {key: .[0]" in str(error.hint)
+
+
+def test_an_array_among_pairs_that_is_none_is_refused(tmp_path: Path) -> None:
+    """What follows the first two was left out, with a note of a conversion alone."""
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps([["a", "v"], ["b", "v", "w"]]))
+    assert "d.json:1: an array that is no pair of a key and its value" in refusal(path).message
+
+
 def test_rows_of_queries_in_a_topic_are_none_of_ksqldb(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text("".join(json.dumps({"queryId": f"q{number}"} | ROWS[0]) + "\n" for number in range(2)))

@@ -84,15 +84,21 @@ def _recognised(
     file: Candidate, layout: str, shape: TextShape, sample: list[Any], options: ReadOptions
 ) -> Recognised:
     is_plain = set(map(type, sample)) == {dict}
+    if not is_plain:
+        _refuse_grouped(file.path, sample)
     rows = sample if is_plain else [row for row in map(_as_row, sample) if row is not None]
     if not rows and sample and not options.key_fields:
         if looks_like(file.body) is not None:
             raise unknown(file.path, file.body, [])
-        if _LINES_OF_ARRAYS.match(file.body):
+        are_lines = _LINES_OF_ARRAYS.match(file.body)
+        if are_lines or set(map(type, sample)) == {list}:
+            program = (
+                "" if are_lines else ".[] | "
+            ) + "{key: .[0], value: .[1], partition: .[2], offset: .[3]}"
             raise InputError(
-                f"{file.path}: lines of JSON arrays, whose members have no names",
-                hint="export objects (ClickHouse: FORMAT JSONEachRow); or name the members by where they"
-                f" stand: {by_jq('{key: .[0], value: .[1], partition: .[2], offset: .[3]}')}",
+                f"{file.path}: {'lines of ' * bool(are_lines)}JSON arrays, whose members have no names",
+                hint="export objects (ClickHouse: FORMAT JSONEachRow, pandas: orient='records'); or name the"
+                f" members by where they stand: {by_jq(program)}",
             )
         raise InputError(
             f"{file.path}: JSON, but its elements are no records of key and value",
@@ -105,6 +111,24 @@ def _recognised(
 
 
 _LINES_OF_ARRAYS = re.compile(rb"\s*\[[^\n{]*\]\r?\n\s*\[")
+
+
+def _refuse_grouped(path: str, sample: list[Any]) -> None:
+    """Refuse records that lie in lists within a list, as jq's group_by and batches leave them.
+
+    A list of two would be taken for a key and its value. Raises InputError.
+    """
+    lists = [item for item in sample if isinstance(item, list)]
+    if not all(isinstance(item, dict) for items in lists for item in items):
+        return
+    if any(len(items) != _PAIR or items[0].keys() == items[1].keys() for items in lists):
+        raise InputError(
+            f"{path}: the records lie in lists within a list",
+            hint=f"take them out first: {by_jq('.[][]')}",
+        )
+
+
+_PAIR = len(("key", "value"))
 
 
 def _as_row(value: Any) -> dict[str, Any] | None:

@@ -99,6 +99,8 @@ class JsonReader:
         if parsed.twice:
             self._refuse_repeated(parsed)
         if self._dialect.listed and isinstance(parsed.value, list):
+            if len(parsed.value) != len(("key", "value")):
+                raise UnreadableError("an array that is no pair of a key and its value", DAMAGED_HINT)
             parsed.value = {str(index): item for index, item in enumerate(parsed.value)}
         if isinstance(parsed.value, dict) or (parsed.value is None and self._dialect.is_event):
             return parsed
