@@ -175,6 +175,46 @@ def test_quotes_around_some_cells_between_tabs_are_asked_about(tmp_path: Path) -
     assert keys == [[b"a", b"a"], [b'"a"', b"a"]]
 
 
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
+def test_rows_between_two_quotes_are_asked_about(delimiter: str, tmp_path: Path) -> None:
+    """A quote that begins a text of MySQL's, and one that ends another, made a value of all rows between."""
+    rows = [["t", "0", str(offset), "k", "v"] for offset in range(5)]
+    rows[1][-1], rows[3][-1] = '"abc', 'size 5"'
+    path = tmp_path / "d.csv"
+    path.write_text("".join(f"{delimiter.join(row)}\n" for row in [COLUMNS_OF_TSV, *rows]))
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="1 row with lines between quotes") as refused:
+            check_notes(dump, notes)
+    assert f"--dialect text --columns {','.join(COLUMNS_OF_TSV)} --delimiter" in str(refused.value.hint)
+    as_text = records_of(path, dialect="text", delimiter=delimiter, columns=tuple(COLUMNS_OF_TSV))
+    assert [record.value for record in as_text] == [row[-1].encode() for row in rows]
+    with open_one(path, dialect="csv") as dump:
+        check_notes(dump, index_all(dump)[1])
+
+
+def test_line_ends_in_quotes_without_rows_between_them_are_csv_s(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text('topic,partition,offset,key,value\nt,0,0,k,"a\nb,c"\nt,0,1,k,"a\n1,2,x,3,4"\n')
+    with open_one(path) as dump:
+        check_notes(dump, index_all(dump)[1])
+
+
+@pytest.mark.parametrize("texts", [('5" tv',), ('"abc',), ('"a', 'b" c'), ('a" b', 'c"')])
+def test_a_quote_between_tabs_that_ends_nowhere_may_be_the_data_s(
+    texts: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The hint was to export once more, which would have been no other."""
+    rows = [["t", "0", str(offset), "k", text] for offset, text in enumerate(["v", *texts, "w"])]
+    path = tmp_path / "d.tsv"
+    path.write_text("".join("\t".join(row) + "\n" for row in [COLUMNS_OF_TSV, *rows]))
+    with open_one(path) as dump, pytest.raises(InputError) as refused:
+        check_notes(dump, index_all(dump)[1])
+    assert f"--dialect text --columns {','.join(COLUMNS_OF_TSV)} --delimiter" in str(refused.value.hint)
+    as_text = records_of(path, dialect="text", delimiter="\t", columns=tuple(COLUMNS_OF_TSV))
+    assert [record.value for record in as_text] == [row[-1].encode() for row in rows]
+
+
 COLUMNS_OF_TSV = ["topic", "partition", "offset", "key", "value"]
 
 

@@ -4,6 +4,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from kcompact.counted import counted
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.change_events import FORMATS
@@ -119,22 +120,29 @@ def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> No
 
 
 def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
-    """Refuse a table in which tabs divide cells, some of which have quotes that none needs, others none.
+    """Refuse a table of which nobody can tell whether quotes in it are CSV's or a part of the data.
 
-    ClickHouse, PostgreSQL and MySQL quote nothing in theirs: ``"a"`` is another key than ``a`` there.
+    ClickHouse, PostgreSQL and MySQL quote nothing in tables in which tabs divide cells: ``"a"`` is another
+    key than ``a`` there, and rows between a quote and the next one would be a part of one value.
     """
-    shape, free = file.shape, notes.counts.get("freely_quoted_cells", 0)
-    if not isinstance(shape, CsvShape) or shape.delimiter != "\t" or not free or b'"' in shape.begin:
+    shape, rows = file.shape, notes.fields_seen.get("record", 0)
+    if not isinstance(shape, CsvShape):
         return
-    if notes.counts.get("quoted_cells", 0) == (rows := notes.fields_seen.get("record", 0)):
+    free, within = (notes.counts.get(name, 0) for name in ("freely_quoted_cells", "rows_within_quotes"))
+    is_table = shape.delimiter == "\t" and b'"' not in shape.begin
+    if within:
+        doubt = f"{counted(within, 'row')} with lines between quotes each of which looks like a row"
+    elif is_table and free and notes.counts.get("quoted_cells", 0) != rows:
+        doubt = f"{free:,} of {rows:,} rows with quotes around a cell that needs none"
+    else:
         return
     columns = shlex.quote(",".join(shape.columns))
     places = {role: getattr(file.dialect, role) for role in ROLES}
     parts = [f"{role}={name}" for role, name in places.items() if name != role and name in shape.columns]
     fields = f" --fields {shlex.quote(','.join(parts))}" if parts else ""
+    delimiter = "'\\t'" if shape.delimiter == "\t" else shlex.quote(shape.delimiter)
     raise InputError(
-        f"{file.path}: {free:,} of {rows:,} rows with quotes around a cell that needs none: nobody can tell"
-        " whether they are CSV's or a part of the data",
+        f"{file.path}: {doubt}: nobody can tell whether they are CSV's or a part of the data",
         hint=f"--dialect csv{fields} if they are CSV's, --dialect text{fields} --columns {columns}"
-        " --delimiter '\\t' if they belong to the data",
+        f" --delimiter {delimiter} if they belong to the data",
     )

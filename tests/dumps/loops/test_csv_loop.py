@@ -49,6 +49,8 @@ CSV_HOSTILE = [
     b't,0,5,17,"x\\y","%s"\n' % (b"x" * 25),
     b't,0,5,17,"x\ty","\xc3\xa9"\n',
     b't,0,5,17,k,"two\nlines, and ""more"""\n',
+    b't,0,5,17,k,"two\nt,0,6,17,l,rows"\n',  # the first and the last quote may be the data's
+    b't,0,5,17,k,"two\nt,0,6,17,l,rows"\r\n',
     b't,0,5,17,k,"not closed\n',
     b't,0,5,17,k,ab"c"\n',
     b't,0,5,17,k,"ab"c\n',

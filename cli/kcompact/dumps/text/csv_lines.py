@@ -12,7 +12,7 @@ from kcompact.dumps.records.framed import NOISE_LINES, Frame
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling
 from kcompact.dumps.text.console_labels import NOISE
-from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
+from kcompact.dumps.text.csv_reader import CsvReader, CsvShape, quotes_hint
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, without_line_end
 
 _COUNTED_BYTES = 256 << 10  # stay in the processor's cache
@@ -66,7 +66,8 @@ class CsvLines(LineLayout):
             if not open_quotes:
                 yield Frame(position, b"".join(part.data for part in lines))
         if open_quotes:
-            raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
+            hint = quotes_hint(shape, f"{_UNFINISHED_HINT}.", lines[0].data) or _UNFINISHED_HINT
+            raise UnreadableError(_UNFINISHED, hint, position=position)
 
 
 def _is_of_tool(line: bytes, file: DumpFile) -> bool:

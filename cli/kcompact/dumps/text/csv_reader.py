@@ -103,6 +103,20 @@ class CsvShape(TextShape):
         return [name.strip() for name in line.split(self.delimiter)] == names.split(self.delimiter)
 
 
+def quotes_hint(shape: CsvShape, hint: str, row: bytes) -> str | None:
+    """A hint, and how to read a table in which tabs divide cells and quotes mean nothing.
+
+    None where the first line of what was taken for a row has not as many tabs as a row of it.
+    """
+    if shape.delimiter != "\t" or row.partition(b"\n")[0].count(b"\t") + 1 != len(shape.columns):
+        return None
+    columns = shlex.quote(",".join(shape.columns))
+    return (
+        f"{hint} If quotes belong to the data, as in tables of ClickHouse, PostgreSQL and MySQL:"
+        f" --dialect text --columns {columns} --delimiter '\\t'"
+    )
+
+
 class CsvReader:
     """Callable on a row's bytes (without the line end)."""
 
@@ -192,6 +206,8 @@ class CsvReader:
                 or "a delimiter or line end in the data was not quoted, or the last line is cut off:"
                 " export again with quoting, or as JSON",
             )
+        if b"\n" in data and self._may_be_rows(data):
+            self._rules.count("rows_within_quotes")
         if any(not cell or not label.match(cell) for label, cell in zip(self._labels, cells, strict=False)):
             raise UnreadableError(UNLABELLED, UNLABELLED_HINT)
         if shape.values_are_json and may_cut_key(cells[-1], self._delimiter):
@@ -203,16 +219,18 @@ class CsvReader:
             )
         return cells
 
+    def _may_be_rows(self, data: bytes) -> bool:
+        """Whether each line of a row with quoted line ends is a row by itself: are the quotes the data's?"""
+        index = self._index["offset"]
+        rows = [line.split(self._delimiter) for line in data.split(b"\n")]
+        if any(len(row) != len(self._shape.columns) for row in rows):
+            return False
+        return self._delimiter == b"\t" if index is None else all(row[index].isdigit() for row in rows)
+
     def _quoting_hint(self, data: bytes) -> str | None:
         shape = self._shape
         hint = quoting_hint(data, self._delimiter, shape.quoting, len(shape.columns))
-        if hint is not None or self._delimiter != b"\t" or data.count(b"\t") + 1 != len(shape.columns):
-            return hint
-        columns = shlex.quote(",".join(shape.columns))
-        return (
-            f"{QUOTING_HINT} If quotes belong to the data, as in tables of ClickHouse, PostgreSQL and MySQL:"
-            f" --dialect text --columns {columns} --delimiter '\\t'"
-        )
+        return hint or quotes_hint(shape, QUOTING_HINT, data)
 
     def _text(self, cells: list[bytes | None], role: str) -> str | Missing:
         index = self._index[role]

@@ -78,6 +78,22 @@ def line_end(data: np.ndarray, at: int) -> int:
 
 
 @part
+def may_be_rows(data: np.ndarray, start: int, end: int, delimiter: int, columns: int) -> bool:
+    """Whether a row with line ends in it looks like a row in each of its lines; the reference tells."""
+    if first_of(data, start, _NEWLINE, _NEWLINE, _NEWLINE, 0) >= end - 1:
+        return False
+    delimiters = int64(0)
+    for at in range(start, end):
+        if data[at] == delimiter:
+            delimiters += 1
+        elif data[at] == _NEWLINE:
+            if delimiters != columns - 1:
+                return False
+            delimiters = 0
+    return True
+
+
+@part
 def row_end(data: np.ndarray, at: int, bound: int, quoting: int) -> int:
     """Behind the line at whose end no quote is open, by the count of quotes alone; UNFINISHED if none."""
     is_open = int64(0)

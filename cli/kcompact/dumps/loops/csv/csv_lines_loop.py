@@ -28,6 +28,7 @@ from kcompact.dumps.loops.csv.csv_cells import (
     end_of_plain_cell,
     end_of_quoted_cell,
     line_end,
+    may_be_rows,
     needless_quotes,
     row_end,
     written_cell,
@@ -64,7 +65,7 @@ def _cells_end(
         return unquoted_cells_end(data, at, bound, rules, cells)
     delimiter = rules[DELIMITER]
     quote = delimiter if rules[QUOTING] == NONE else _QUOTE
-    last, quoted = len(cells) - 1, 0
+    row, last, quoted = at, len(cells) - 1, 0
     for column in range(len(cells)):
         if data[at] == _QUOTE and rules[QUOTING] == RFC4180:
             at, quoted = _quoted_cell(data, at, bound, cells, column), quoted | c.QUOTED
@@ -82,6 +83,8 @@ def _cells_end(
             cells[column, KIND] = c.MISSING if end == start else c.TEXT
             cells[column, START], cells[column, END], cells[column, DOUBLED] = start, end, 0
         if column == last:
+            if quoted and may_be_rows(data, row, line_end(data, at), delimiter, len(cells)):
+                return REFUSED, quoted
             return line_end(data, at), quoted | c.CR_LF if data[at] == _RETURN else quoted
         if data[at] != delimiter:
             return REFUSED, quoted
