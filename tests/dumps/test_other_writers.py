@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -539,3 +540,40 @@ def test_csv_whose_columns_are_json_is_told_how_to_be_exported(tmp_path: Path) -
     option = str(refused.value.hint).partition("--fields ")[2].partition(";")[0]
     assert "key=RECORD_METADATA.key," in option
     assert "offset=RECORD_METADATA.offset," in option
+
+
+def as_duckdb(data: bytes) -> str:
+    """As DuckDB's Blob::ToString prints bytes."""
+    return "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b"\"'\\" else f"\\x{byte:02X}" for byte in data
+    )
+
+
+@pytest.mark.parametrize(
+    ("spelt", "said"),
+    [
+        (as_duckdb, "keys and values look like bytes as DuckDB prints them"),
+        (lambda data: rf"\x{data.hex()}", "keys and values look like bytes as PostgreSQL prints them"),
+    ],
+    ids=["duckdb", "postgresql"],
+)
+def test_bytes_as_databases_print_them_are_noted(
+    spelt: Callable[[bytes], str], said: str, tmp_path: Path
+) -> None:
+    """What they were converted to had the spelling, without a word."""
+    rows = [
+        {"partition": 0, "offset": at, "key": spelt(key), "value": value and spelt(value)}
+        for at, (key, value) in enumerate(
+            [(b"\x00\x07", b'{"a": 1}'), (b"k\xff", b"it's"), (b"\x00\x07", None)]
+        )
+    ]
+    (note,) = open_one(lines(tmp_path / "d.jsonl", *rows)).files[0].dialect.notes
+    assert said in note
+    rows[0]["value"] = "C:\\x"
+    (note,) = open_one(lines(tmp_path / "e.jsonl", *rows)).files[0].dialect.notes
+    assert note.startswith("keys look like")
+
+
+def test_text_without_a_spelt_byte_is_not_noted(tmp_path: Path) -> None:
+    row = {"partition": 0, "offset": 1, "key": "k1", "value": "plain text"}
+    assert open_one(lines(tmp_path / "d.jsonl", row)).files[0].dialect.notes == ()

@@ -44,6 +44,7 @@ from kcompact.dumps.detect.likely_encodings import (
     PYTHON_NONE,
     is_rounded_number,
     is_rounded_text,
+    notes_on_printed_bytes,
 )
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
@@ -92,7 +93,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = _with_places(path, dialect, sample, field_names, options)
     encodings: dict[str, Any] = dict(_encodings(path, dialect, sample, options))
     of_arrays, notes = array_encodings(path, layout, dialect, sample, options)
-    notes += _note_on_python(encodings)
+    notes += notes_on_printed_bytes(dialect, encodings, sample)
     encodings |= of_arrays | ({"notes": dialect.notes + notes} if notes else {})
     late = late_names(layout, dialect, field_names, is_told_value="value" in options.fields)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
@@ -254,14 +255,6 @@ def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOpti
     if "python" in encodings.values() and may_be_null:
         encodings["null_literal"] = PYTHON_NONE  # as Python writes null where it writes bytes so
     return encodings
-
-
-def _note_on_python(encodings: dict[str, Any]) -> tuple[str, ...]:
-    """A note on what is decoded though nothing but its shape tells that it is encoded."""
-    of_python = [f"{role}s" for role in ("key", "value") if encodings[f"{role}_encoding"] == "python"]
-    nulls = ", and None as null" if encodings.get("null_literal") == PYTHON_NONE else ""
-    text = f"{' and '.join(of_python)} are read as the bytes that Python prints as b'...'{nulls}"
-    return (text,) if of_python else ()
 
 
 def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:

@@ -4,10 +4,12 @@ And those that are what Python prints of bytes, and numbers that somebody has ro
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
+from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import shown
 
@@ -100,6 +102,40 @@ def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
     return (f"{as_text}, and so is {PYTHON_NONE}: if it is a null, --tombstone literal:{PYTHON_NONE}",)
 
 
+def notes_on_printed_bytes(
+    dialect: Dialect, encodings: Mapping[str, Any], sample: list[Row]
+) -> tuple[str, ...]:
+    """Notes on bytes that a program printed, by the encodings of keys and values.
+
+    Python's are decoded, though nothing but their shape tells; those of databases are taken as text.
+    """
+    of_python = [f"{role}s" for role in _ROLES if encodings[f"{role}_encoding"] == "python"]
+    nulls = ", and None as null" if encodings.get("null_literal") == PYTHON_NONE else ""
+    notes = [f"{' and '.join(of_python)} are read as the bytes that Python prints as b'...'{nulls}"]
+    printed: dict[tuple[str, str], list[str]] = {}
+    for role in _ROLES:
+        is_text = encodings[f"{role}_encoding"] == "text" and not dialect.byte_exact
+        texts = {text for text in texts_among(values_at(sample, getattr(dialect, role))) if text}
+        for pattern, *database in _OF_DATABASES if is_text and any(r"\x" in text for text in texts) else ():
+            if all(map(pattern.fullmatch, texts)):
+                printed.setdefault((database[0], database[1]), []).append(f"{role}s")
+                break
+    for (bytes_of, function), roles in printed.items():
+        text = f"{' and '.join(roles)} look like bytes as {bytes_of}, and are taken as text"
+        notes.append(f"{text}: {function} exports keys and values as --dialect plain-base64 reads them")
+    return tuple(notes[not of_python :])
+
+
+_ROLES = ("key", "value")
+_OF_DATABASES = (
+    (re.compile(r"\\x(?:[0-9a-f]{2})*"), r"PostgreSQL prints them (\x6b31)", "encode(..., 'base64')"),
+    (
+        re.compile(r"""(?:[ !#-&(-\[\]-~]|\\x[0-9A-F]{2})+"""),
+        r"DuckDB prints them (\x22 for a quote)",
+        "to_base64(...)",
+    ),
+)
+"""How a database prints bytes, in words too, and its function that prints them as base64."""
 PYTHON_NONE = "None"
 PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 
