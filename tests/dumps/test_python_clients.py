@@ -143,10 +143,21 @@ def test_keys_that_may_have_lost_bytes_are_noted(
         ("()", ()),
         ("(('h', b'v'),)", (("h", b"v"),)),
         ("[('h', 'text'), ('n', None)]", (("h", b"text"), ("n", None))),
+        ("{'h': b'v', 'n': None}", (("h", b"v"), ("n", None))),
+        ("[{'key': 'h', 'value': 'text'}, {'key': 'h', 'value': None}]", (("h", b"text"), ("h", None))),
     ],
 )
 def test_headers_may_be_a_tuple_or_decoded(cell: str, headers: Any) -> None:
     assert decode_headers(cell) == headers
+
+
+@pytest.mark.parametrize(
+    "cell", ["[{'h': 'v'}]", "[{'key': 'h', 'value': 1}]", "[{'key': 'h'}\n {'key': 'g'}]"]
+)
+def test_dicts_of_other_headers_are_none(cell: str) -> None:
+    """As numpy prints several, without commas."""
+    with pytest.raises(ValueError, match=r"header|list"):
+        decode_headers(cell)
 
 
 def test_sizes_may_be_floats(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
         return ()
     if is_printed_by_java(text):
         raise ValueError("headers as Java prints them")
-    if text.startswith(("[(", "((")) or text == "()":
+    if text.startswith(("[(", "((", "[{'", "{'")) or text == "()":
         return from_python(text)
     if text[0] in "[{":
         parsed = ParsedJson(text.encode())
@@ -274,9 +274,9 @@ _TEXTS_HINT = (
     "where headers' values are text, all of them, --dialect plain reads them so, and keys and values as text,"
     " too"
 )
-_JAVA_HINT = (
-    "Java's way to print headers cannot be read back safely: export as JSON lines (kcat -J); with --fields"
-    " headers= they are lost in what the dump is converted to"
+_PRINTED_HINT = (
+    "headers as Java or numpy print them cannot be read back safely: export as JSON lines (kcat -J); with"
+    " --fields headers= they are lost in what the dump is converted to"
 )
 _STRUCTS_HINT = (
     "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
@@ -286,8 +286,8 @@ _STRUCTS_HINT = (
 
 def headers_hint(raw: Any, dialect: Dialect) -> str | None:
     """The remedy for headers that cannot be read; None where they are damaged, for all that is known."""
-    if is_printed_by_java(raw):
-        return _JAVA_HINT
+    if is_printed_by_java(raw) or (isinstance(raw, str) and raw.startswith("[{'")):
+        return _PRINTED_HINT
     if dialect.named_headers and isinstance(raw, list) and any(map(has_members, raw)):
         return _PAIRS_HINT
     if isinstance(raw, list) and any(map(is_struct, raw)):

@@ -53,9 +53,14 @@ def may_be_others(raw: Any, separator: str | None = None) -> bool:
 
 
 def from_python(text: str) -> _Headers:
-    """As Python prints the list or tuple of a record's headers: ``[('name', b'value'), ('other', None)]``."""
+    """As Python prints headers: ``[('name', b'value'), ('other', None)]``, a dict, or dicts of key and value.
+
+    Raises ValueError.
+    """
     try:
-        pairs = [(name, value) for name, value in ast.literal_eval(text)]
+        raw = ast.literal_eval(text)
+        items = raw.items() if isinstance(raw, dict) else raw
+        pairs = [(name, value) for name, value in map(_pair_of, items)]
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError("not a list of pairs") from error
     if not all(isinstance(name, str) and isinstance(value, bytes | str | None) for name, value in pairs):
@@ -63,6 +68,15 @@ def from_python(text: str) -> _Headers:
     return tuple(
         (name, bytes_of(value, "strict") if isinstance(value, str) else value) for name, value in pairs
     )
+
+
+def _pair_of(item: Any) -> Any:
+    """A header's name and value: those that a dict has under these names, or a pair."""
+    if not isinstance(item, dict):
+        return item
+    if item.keys() != {"key", "value"}:
+        raise ValueError("a header without key and value")
+    return item["key"], item["value"]
 
 
 def from_aiven(text: str) -> _Headers:
