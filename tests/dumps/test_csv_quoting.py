@@ -215,6 +215,21 @@ def test_a_quote_between_tabs_that_ends_nowhere_may_be_the_data_s(
     assert [record.value for record in as_text] == [row[-1].encode() for row in rows]
 
 
+def test_escapes_outside_of_quotes_are_refused(tmp_path: Path) -> None:
+    """As Python and pandas write them with doublequote=False: the backslash was taken for the data's."""
+    path = tmp_path / "d.csv"
+    out = io.StringIO()
+    writer = csv.writer(out, doublequote=False, escapechar="\\", lineterminator="\n")
+    quoted = [["t", 0, offset, 'say "x", y', "v"] for offset in range(3)]
+    writer.writerows([COLUMNS_OF_TSV, *quoted, ["t", 0, 3, 'k"1', '{"a":1}']])
+    path.write_text(out.getvalue())
+    with (
+        open_one(path) as dump,
+        pytest.raises(InputError, match="a backslash before a quote in a"),
+    ):
+        check_notes(dump, index_all(dump)[1])
+
+
 COLUMNS_OF_TSV = ["topic", "partition", "offset", "key", "value"]
 
 

@@ -53,6 +53,7 @@ CSV_HOSTILE = [
     b't,0,5,17,k,"two\nt,0,6,17,l,rows"\r\n',
     b't,0,5,17,k,"not closed\n',
     b't,0,5,17,k,ab"c"\n',
+    b't,0,5,17,k,ab\\"c\\"\n',
     b't,0,5,17,k,"ab"c\n',
     b"t,0,05,17,k,v\n",
     b"t,0, 5,17,k,v\n",

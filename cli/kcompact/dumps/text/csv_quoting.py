@@ -50,6 +50,10 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
             stop = end if stop < 0 else stop
             if b"\n" in line[at:stop]:  # two records, the quotes in which open and close by accident
                 raise BadCsvError(f"a line end in a field without quotes: {line[at : at + 20]!r}")
+            if quoting == "backslash" and b'\\"' in line[at:stop]:  # Python's csv escapes there, Spark never
+                raise BadCsvError(
+                    f"a backslash before a quote in a field without quotes: {line[at : at + 20]!r}"
+                )
             cells.append(line[at:stop] or None)
             at = stop
         if at >= end:
