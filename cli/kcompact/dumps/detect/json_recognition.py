@@ -121,7 +121,8 @@ def _refuse_grouped(path: str, sample: list[Any]) -> None:
     lists = [item for item in sample if isinstance(item, list)]
     if not all(isinstance(item, dict) for items in lists for item in items):
         return
-    if any(len(items) != _PAIR or items[0].keys() == items[1].keys() for items in lists):
+    are_pairs = all(len(items) == _PAIR for items in lists)
+    if not are_pairs or (lists and all(first.keys() == second.keys() for first, second in lists)):
         raise InputError(
             f"{path}: the records lie in lists within a list",
             hint=f"take them out first: {by_jq('.[][]')}",

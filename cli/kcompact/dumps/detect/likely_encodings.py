@@ -110,8 +110,10 @@ def notes_on_printed_bytes(
     Python's are decoded, though nothing but their shape tells; those of databases are taken as text.
     """
     of_python = [f"{role}s" for role in _ROLES if encodings[f"{role}_encoding"] == "python"]
-    nulls = ", and None as null" if encodings.get("null_literal") == PYTHON_NONE else ""
-    notes = [f"{' and '.join(of_python)} are read as the bytes that Python prints as b'...'{nulls}"]
+    notes = []
+    if of_python:
+        nulls = ", and None as null" if encodings.get("null_literal") == PYTHON_NONE else ""
+        notes = [f"{' and '.join(of_python)} are read as the bytes that Python prints as b'...'{nulls}"]
     printed: dict[tuple[str, str], list[str]] = {}
     for role in _ROLES:
         is_text = encodings[f"{role}_encoding"] == "text" and not dialect.byte_exact
@@ -123,7 +125,7 @@ def notes_on_printed_bytes(
     for (bytes_of, function), roles in printed.items():
         text = f"{' and '.join(roles)} look like bytes as {bytes_of}, and are taken as text"
         notes.append(f"{text}: {function} exports keys and values as --dialect plain-base64 reads them")
-    return tuple(notes[not of_python :])
+    return tuple(notes)
 
 
 _ROLES = ("key", "value")
