@@ -558,6 +558,18 @@ def test_a_cell_without_a_value_beside_an_error_is_no_tombstone(tmp_path: Path) 
         places(path)
 
 
+def test_several_fields_that_may_say_why_a_value_is_null_are_heeded(tmp_path: Path) -> None:
+    """Only one was looked at: beside the other, a value that was not decoded was taken for a tombstone."""
+    path = tmp_path / "dump.csv"
+    path.write_text("topic,partition,offset,key,value,value_error,error\nt,0,0,a,1,,\nt,0,1,a,,,boom\n")
+    with pytest.raises(InputError, match="error, value_error may each say why a value is not there"):
+        places(path)
+    rows = [envelope(n, partition=0, value="v", value_error="") for n in range(400)]
+    late = envelope(400, partition=0, value=None, value_error="", error="boom")
+    with pytest.raises(InputError, match=":401: error: 'boom': the value is null only because"):
+        places(write(tmp_path / "dump.jsonl", [*rows, late]))
+
+
 ROWS_WITH_ERRORS = pa.schema(
     {
         "topic": pa.string(),

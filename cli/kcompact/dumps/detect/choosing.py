@@ -218,7 +218,7 @@ def _with_places(
     refuse_two_kinds(path, dialect, sample, options)
     places = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
     places |= places_by_name(path, dialect, lacking, field_names, options)
-    places |= markers_by_name(dialect, field_names)
+    places |= markers_by_name(path, dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
     refuse_absent_values(path, dialect, sample, options)
     if dialect.value and not dialect.listed:

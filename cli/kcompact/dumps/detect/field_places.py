@@ -18,11 +18,11 @@ Changes = dict[str, str | None]
 """New places of parts, by role."""
 
 
-def markers_by_name(dialect: Dialect, field_names: Collection[str]) -> Changes:
+def markers_by_name(path: str, dialect: Dialect, field_names: Collection[str]) -> Changes:
     """Fields that say how keys or values are encoded, however they are spelt: ``keyEncoding``.
 
     Those, too, that say why a key or value was not exported, and is no null; of CSV those with the sizes that
-    Kafka's clients give in a record, and -1 for null.
+    Kafka's clients give in a record, and -1 for null. Raises InputError where several may say why.
     """
     declared = {role: getattr(dialect, role) for role in ("key_marker", "value_marker")}
     plain_names = {name: plain_name(name) for name in sorted(field_names)}
@@ -37,7 +37,7 @@ def markers_by_name(dialect: Dialect, field_names: Collection[str]) -> Changes:
         sizes = {"serializedkeysize": "key_size", "serializedvaluesize": "value_size"}
         places |= {sizes[plain]: name for name, plain in plain_names.items() if plain in sizes}
     if not dialect.listed:
-        places |= reasons_by_name(dialect, field_names)
+        places |= reasons_by_name(path, dialect, field_names)
     return places
 
 

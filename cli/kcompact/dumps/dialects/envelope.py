@@ -216,7 +216,7 @@ def column_dialect(
         refuse_marks(columns.path, marks_beside(places, columns.names), places["value"], options)
     dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)
-    reasons: dict[str, Any] = {**reasons_by_name(dialect, columns.names)}
+    reasons: dict[str, Any] = {**reasons_by_name(columns.path, dialect, columns.names)}
     return replace(dialect, **reasons)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import path_of
-from kcompact.dumps.records.shown import by_jq, shown
+from kcompact.dumps.records.shown import by_jq, name_list, shown
+from kcompact.errors import InputError
 
 REASONS = (
     *("error", "exception", "deserialization error", "decode error", "decoding error", "parse error"),
@@ -24,8 +25,11 @@ _EXCEEDED = "exceededfields"
 _NO_REASONS = {"", "0", "false", "none", "null"}
 
 
-def reasons_by_name(dialect: Dialect, names: Iterable[str]) -> dict[str, str | None]:
-    """The fields with reasons, by role (``key_error``, ``value_error``), where the dialect names none."""
+def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[str, str | None]:
+    """The fields with reasons, by role (``key_error``, ``value_error``), where the dialect names none.
+
+    Raises InputError for several of one role, of which only one would be looked at.
+    """
     plain_names = {name: plain_name(name) for name in sorted(names)}
     places: dict[str, str | None] = {}
     for role in ("key", "value"):
@@ -35,8 +39,14 @@ def reasons_by_name(dialect: Dialect, names: Iterable[str]) -> dict[str, str | N
         part = "|".join(map(re.escape, (*ALIASES[role], plain_name(path_of(place)[-1]))))
         any_part = "?" if role == "value" else ""  # an error without a name is most likely the value's
         reason = re.compile(rf"(?:{part}){any_part}{_REASON}|{_EXCEEDED}\.{role}")
-        named = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
-        places |= {f"{role}_error": name for name in named if path_of(name)[0] != path_of(place)[0]}
+        fitting = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
+        named = [name for name in fitting if path_of(name)[0] != path_of(place)[0]]
+        if len(named) > 1:
+            raise InputError(
+                f"{path}: {name_list(named)} may each say why a {role} is not there",
+                hint="join them into one field first, or rename those that say something else",
+            )
+        places |= {f"{role}_error": name for name in named}
     return places
 
 

@@ -63,8 +63,11 @@ def late_names(
 
 
 def _is_open(dialect: Dialect, role: str) -> bool:
-    """Whether a member may have a role: the dialect names none, or one that a record may be without."""
-    may_be_absent = role == "value" or role.endswith("_marker")
+    """Whether a member may have a role: the dialect names none, or one that a record may be without.
+
+    Of reasons why a key or value is not there, a record may have several.
+    """
+    may_be_absent = role == "value" or role.endswith(("_marker", "_error"))
     return getattr(dialect, role) is None or (may_be_absent and bool(dialect.value))
 
 
