@@ -66,7 +66,11 @@ def test_sizes_of_a_client_tell_that_arrays_are_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["d.jsonl", "d.json"])
 @pytest.mark.parametrize(
     "row",
-    [{"key": OF_JAVA, "payload": [1, 2]}, {"key": [9], "payload": "v"}],
+    [
+        {"key": OF_JAVA, "payload": [1, 2]},
+        {"key": [9], "payload": "v"},
+        {"kafka-key": [9], "payload": "v"},
+    ],
 )
 def test_arrays_that_may_be_json_are_asked_about(name: str, row: dict[str, Any], tmp_path: Path) -> None:
     """Both answers of the hint work as printed."""

@@ -7,9 +7,10 @@ from kcompact.dumps.detect.likely_encodings import is_printable
 from kcompact.dumps.detect.sampled_values import Row, values_at
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import plain_name
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import bytes_of_array
-from kcompact.dumps.records.shown import by_jq, shown
+from kcompact.dumps.records.shown import by_jq, in_jq, shown
 from kcompact.errors import InputError
 
 _ENOUGH = 16  # numbers that are printable text
@@ -85,5 +86,5 @@ def _have_sizes(role: str, arrays: list[list[int]], sample: list[Row]) -> bool:
 def _marking(roles: list[str], layout: str, dialect: Dialect) -> str:
     """The command that makes such arrays what Node writes of bytes, which is read as these."""
     array = 'if type == "array" then {type: "Buffer", data: map((. + 256) % 256)} else . end'
-    marks = " | ".join(f".{getattr(dialect, role)} |= ({array})" for role in roles)
+    marks = " | ".join(f"{in_jq(path_of(getattr(dialect, role)))} |= ({array})" for role in roles)
     return by_jq(f"map({marks})" if layout == "json_array" else marks)

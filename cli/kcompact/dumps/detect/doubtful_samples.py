@@ -27,7 +27,7 @@ from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
-from kcompact.dumps.records.shown import by_jq, name_list, shown
+from kcompact.dumps.records.shown import by_jq, in_jq, name_list, shown
 from kcompact.errors import InputError
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
@@ -203,7 +203,7 @@ def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
     for name, items in row.items():
         if plain_name(name) in ALIASES["headers"] or not isinstance(items, list):
             continue
-        member = f".{name}" if _PLAIN_MEMBER.fullmatch(name) else f".[{json.dumps(name)}]"
+        member = in_jq([name])
         objects = [item for item in items if isinstance(item, dict)]
         if any(_is_record(item, with_offset=with_offset) for item in objects[:1]):
             return name, f"del({member}) + {member}[]"
@@ -211,9 +211,6 @@ def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
         if inner is not None:
             return f"{name}[].{inner[0]}", f"del({member}) + ({member}[] | {inner[1]})"
     return None
-
-
-_PLAIN_MEMBER = re.compile(r"[A-Za-z_]\w*", re.ASCII)  # others jq wants in brackets
 
 
 def _is_record(item: Row, *, with_offset: bool) -> bool:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
-from kcompact.dumps.records.shown import by_jq, name_list
+from kcompact.dumps.records.shown import by_jq, in_jq, name_list
 from kcompact.errors import InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -116,7 +116,7 @@ def refuse_windows(
     windows = [name for name in _beside_parts(places, names) if _WINDOW.fullmatch(_innermost(name))]
     if not windows or key is None or "key" in options.fields or options.key_fields:
         return
-    key_path, *paths = ("".join(f'."{part}"' for part in path_of(name)) for name in (key, *windows))
+    key_path, *paths = (in_jq(path_of(name)) for name in (key, *windows))
     joined = f"{key_path} = [{', '.join((key_path, *paths))}] | del({', '.join(paths)})"
     program = f'if type == "array" then .[] else . end | {joined}'
     raise InputError(

@@ -9,11 +9,12 @@ from typing import Any
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import not_exported, says_why
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.records.shown import by_jq, shown
+from kcompact.dumps.records.shown import by_jq, in_jq, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
@@ -49,7 +50,6 @@ _TIMESTAMP_HINT = (
     "write milliseconds, or 2024-01-31T10:00:00Z; where no setting asks for the age of records, they can do"
     " without: --fields timestamp="
 )
-_PLAIN_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)
 _FLOAT_HINT = (
     "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
@@ -140,8 +140,8 @@ class FieldRules:
     def _lacking(self, role: str) -> UnreadableError:
         place = getattr(self.dialect, role) or role
         hint = f"name the field with --fields {role}=FIELD, if it has another name here"
-        if role != "topic" and self.file.layout in JSON and _PLAIN_PATH.fullmatch(place):
-            program = f'if type == "array" then .[] else . end | .{place} //= 0'
+        if role != "topic" and self.file.layout in JSON:
+            program = f'if type == "array" then .[] else . end | {in_jq(path_of(place))} //= 0'
             hint += f"; where 0 is left out, as Go's omitempty does: {by_jq(program)}"
         return UnreadableError(f"no {place} in the record", hint)
 

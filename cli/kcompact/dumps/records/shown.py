@@ -1,14 +1,23 @@
 """Values of a dump as messages quote them: of a length that fits a line, whatever they are."""
 
+import json
+import re
 import shlex
+from collections.abc import Iterable
 from typing import Any
 
 LONGEST = 60
+_PLAIN_MEMBER = re.compile(r"[A-Za-z_]\w*", re.ASCII)  # others jq wants in quotes
 
 
 def by_jq(program: str) -> str:
     """A hint's command that writes all records anew: jq 1.6 rounds what a double cannot hold."""
     return f"jq -c {shlex.quote(program)} FILE > NEW (with jq 1.7 or newer, which leaves numbers as they are)"
+
+
+def in_jq(path: Iterable[str]) -> str:
+    """The path of a member, by names from the outermost one on, as a program of jq has it."""
+    return "".join(f".{name if _PLAIN_MEMBER.fullmatch(name) else json.dumps(name)}" for name in path)
 
 
 def shown(raw: Any) -> str:
