@@ -1,6 +1,7 @@
 """Which receiver of a shuffle each key goes to."""
 
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow as pa
 from kcompact.dumps.loops.readiness import loaded_loop
 
 _WORD = 8
+_LONGEST_IN_WORDS = 1024  # bytes of a key: word by word, numpy takes a second for a longer one's megabyte
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -50,13 +52,19 @@ def key_hashes(array: pa.Array) -> np.ndarray:
     _, offsets_buffer, data_buffer = array.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(data_buffer or b"", np.uint8)[: int(offsets[-1])]
+    lengths = np.diff(offsets).astype(np.int64)
     loop = loaded_loop("hash_loops")
     if loop is None:
         # Eight bytes more, so that a word may be read from anywhere.
         padded = np.concatenate([data, np.zeros(_WORD, np.uint8)])
-        return _hashes(padded, offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64))
-    hashes = np.empty(len(array), np.uint64)
-    loop.hash_keys(data, offsets, hashes)
+        short = np.where(lengths > _LONGEST_IN_WORDS, 0, lengths)
+        hashes = _hashes(padded, offsets[:-1].astype(np.int64), short)
+    else:
+        hashes = np.empty(len(array), np.uint64)
+        loop.hash_keys(data, offsets, hashes)
+    for at in np.flatnonzero(lengths > _LONGEST_IN_WORDS).tolist():
+        digest = blake2b(data[offsets[at] : offsets[at + 1]].data, digest_size=_WORD).digest()
+        hashes[at] = int.from_bytes(digest, "little")
     return hashes
 
 
