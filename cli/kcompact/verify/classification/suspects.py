@@ -249,8 +249,8 @@ def _contents(rows: KeyRows, arrivals: Longs, departures: Longs, question: Quest
         rows.before.take(pa.array(rows.before_at[departures])),
     ]
     both = pa.concat_tables(tables)
-    names = sorted({topic for topic, _ in question.logs.values()})
-    topics = {log_id: names.index(topic) for log_id, (topic, _) in question.logs.items()}
+    number_of = {topic: number for number, (topic, _) in enumerate(question.logs.values())}
+    topics = {log_id: number_of[topic] for log_id, (topic, _) in question.logs.items()}
     topic = rows.per_log(topics, NOWHERE)[np.concatenate((arrivals, departures))]
     words = [content_words(both, name) for name in rows.differs]
     parts = np.concatenate([topic[:, None], key_numbers(both["key"])[:, None], *words], axis=1)
