@@ -130,7 +130,8 @@ def _notes_on_holes(index: ReadDump, again: Collection[int], state: StateOfDump)
             holes.append(f"{index.names[log_id]} offsets {last + 1} to {first - 1}")
     if not holes:
         return []
-    return [f"no record of {_some_of(holes)}, behind the last that the state knows: was a file left out?"]
+    places = f"no record of {_some_of(holes)}, behind the last that the state knows"
+    return [f"{places}: were they cleaned before the export, or was a file left out?"]
 
 
 def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
