@@ -136,7 +136,7 @@ def some_columns(rng: random.Random) -> tuple[str, ...]:
     return tuple(name for name in LABELLED if name in {"offset", "key", "value"} or rng.random() < 0.7)
 
 
-@pytest.mark.everyday(60)
+@pytest.mark.everyday(15)
 @pytest.mark.parametrize("number", range(400))
 def test_lines_read_alike(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(number)
@@ -185,6 +185,7 @@ def test_labelled_times_in_another_unit_are_left_to_the_reference(tmp_path: Path
     assert (scanner_for(part, frozenset()) is not None) == (unit == "ms")
 
 
+@pytest.mark.slow
 def test_lines_without_offsets_have_their_numbers(tmp_path: Path) -> None:
     lines = [b"k-%d\tv\n" % (n % 5) for n in range(100_000)]
     lines[5:5] = [b"\n", b"% Reached end of topic t [0] at offset 5\n"]
