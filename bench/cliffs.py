@@ -25,6 +25,7 @@ from dumps import DumpSpec, write_dump
 KCOMPACT = "import sys; from kcompact.app import main; sys.exit(main())"
 LINE_BYTES = 368  # of a regular record
 BEYOND_MEMORY = "keys-beyond-memory"
+CONSOLE = "CreateTime:{ts}\tPartition:{partition}\tOffset:{offset}\t{key}\t{value}\n"
 
 
 def one_dump(**shape: Any) -> Callable[[Path, int], Path]:
@@ -67,6 +68,23 @@ def one_large_record(folder: Path, size_bytes: int) -> Path:
     return path
 
 
+def as_text(line_format: str) -> Callable[[Path, int], Path]:
+    """Regular records as a console prints them, a line each; ``null`` where there is no value."""
+
+    def make(folder: Path, size_bytes: int) -> Path:
+        regular = one_dump()(folder, size_bytes)
+        path = folder / "dump.txt"
+        with regular.open() as lines, path.open("w") as out:
+            for line in lines:
+                record = json.loads(line)
+                value = "null" if record["payload"] is None else record["payload"]
+                out.write(line_format.format(value=value, **record))
+        regular.unlink()
+        return path
+
+    return make
+
+
 def shapes(files: int) -> dict[str, Callable[[Path, int], Path]]:
     """What makes a dump of each shape, in a folder and about so many bytes large."""
     return {
@@ -78,12 +96,14 @@ def shapes(files: int) -> dict[str, Callable[[Path, int], Path]]:
         "many-logs": one_dump(partitions=10_000),
         "many-files": many_files(files),
         "one-large-record": one_large_record,
+        "console-text": as_text(CONSOLE),
+        "no-offsets": as_text("{key}\t{value}\n"),
     }
 
 
 def compact(source: Path, scratch: Path, *options: str) -> dict[str, float]:
     """Run kcompact once; wall and CPU seconds, peak memory of all processes."""
-    output = scratch / ("out" if source.is_dir() else "out.jsonl")
+    output = scratch / ("out" if source.is_dir() else f"out{source.suffix}")
     command = [sys.executable, "-c", KCOMPACT, "compact", str(source), "-o", str(output), *options]
     log = scratch / "log"
     usage = run(command, log)
