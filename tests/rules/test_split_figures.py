@@ -1,4 +1,4 @@
-"""The figures of many splits at once are those of each split by itself."""
+"""The figures of many logs and splits at once are those of each by itself."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.compact.output.split_figures import Splits, split_figures
+from kcompact.compact.output.split_figures import Splits, are_on_one_axis, split_figures
 from kcompact.engine.passes.grouped_rows import location_of
 from kcompact.engine.passes.summaries import LogSummary
 
@@ -79,23 +79,46 @@ def expected(rows: pa.Table, offsets: list[int]) -> dict[str, int]:
     }
 
 
-@given(split_logs())
-def test_many_splits_at_once_are_as_each_by_itself(splits: list[tuple[list[int], list[Record]]]) -> None:
-    tables = [rows_of(number, *split) for number, split in enumerate(splits)]
-    numbers = [number for number, table in enumerate(tables) if table.num_rows]
-    if not numbers:
-        return
-    rows = pa.concat_tables(tables).combine_chunks()
-    logs = [
-        LogSummary(number, 7, "t", 0, first_offset=splits[number][0][0], runs=runs_of(splits[number][0]))
-        for number in numbers
-    ]
+def summary_of(number: int, log_id: int, offsets: list[int]) -> LogSummary:
+    ends = {"first_offset": offsets[0], "last_offset": offsets[-1]}
+    return LogSummary(number, log_id, "t", log_id, **ends, runs=runs_of(offsets))
 
-    columns, gaps = split_figures(rows, Splits.of(rows["split_id"].to_numpy()), logs)
+
+@given(st.lists(split_logs(), min_size=1, max_size=4))
+def test_many_splits_and_logs_at_once_are_as_each_by_itself(
+    logs: list[list[tuple[list[int], list[Record]]]],
+) -> None:
+    parts = [
+        (log_id, number, offsets, rows_of(number, offsets, records))
+        for log_id, splits in enumerate(logs)
+        for number, (offsets, records) in enumerate(splits)
+    ]
+    parts = [part for part in parts if part[3].num_rows]
+    if not parts:
+        return
+    rows = pa.concat_tables([table for *_, table in parts]).combine_chunks()
+    log_ids = np.repeat([log_id for log_id, *_ in parts], [table.num_rows for *_, table in parts])
+    summaries = [summary_of(number, log_id, offsets) for log_id, number, offsets, _ in parts]
+
+    columns, gaps = split_figures(rows, Splits.of(rows["split_id"].to_numpy(), log_ids), summaries)
 
     figure_rows = [
         dict(zip(columns, row, strict=True))
         for row in zip(*(column.tolist() for column in columns.values()), strict=True)
     ]
-    assert [expected(tables[number], splits[number][0]) for number in numbers] == figure_rows
-    assert len(gaps) == sum(row["gaps"] for row in figure_rows)
+    assert [expected(table, offsets) for *_, offsets, table in parts] == figure_rows
+    assert gaps[:, :2].tolist() == [
+        [low + 1, high]
+        for *_, table in parts
+        for low, high in itertools.pairwise(
+            row["last_offset"] for row in table.to_pylist() if row["retained_offset"] >= 0
+        )
+        if high - low > 1
+    ]
+
+
+def test_offsets_that_do_not_fit_one_behind_the_other_are_told_of_each_log_alone() -> None:
+    near_the_end = [summary_of(0, log_id, [2**63 - 20, 2**63 - 10]) for log_id in range(2)]
+    assert are_on_one_axis(near_the_end[:1])
+    assert not are_on_one_axis(near_the_end)
+    assert are_on_one_axis([summary_of(0, log_id, [10**12]) for log_id in range(1000)])

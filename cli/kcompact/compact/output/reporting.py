@@ -11,7 +11,7 @@ from kcompact.cleaner.shares import slices_by_log
 from kcompact.compact.output.compact_job import CompactJob
 from kcompact.compact.output.csv_parts import render_gaps, render_removed_keys
 from kcompact.compact.output.decided_rows import removed_rows
-from kcompact.compact.output.split_figures import Splits, bounds_of, split_figures
+from kcompact.compact.output.split_figures import Splits, are_on_one_axis, bounds_of, split_figures
 from kcompact.engine.passes.summaries import LogSummary
 
 
@@ -68,24 +68,22 @@ class Reporter:
 
     def _report(self, rows: pa.Table) -> None:
         """Tell of the removed keys and gaps of rows in the order of logs, and of what each split leaves."""
-        logs, figures, gaps = list[LogSummary](), list[dict[str, np.ndarray]](), list[np.ndarray]()
-        for log_id, of_log in slices_by_log(rows):
-            splits = Splits.of(of_log["split_id"].to_numpy())
-            summaries = [self._summaries[split_id][log_id] for split_id in splits.ids.tolist()]
-            columns, of_gaps = split_figures(of_log, splits, summaries)
-            logs.append(summaries[0])
-            figures.append(columns)
-            gaps.append(of_gaps)
-        if not logs:
+        if not len(rows):
             return
-        names = [LogName(log.topic, log.partition) for log in logs]
-        removed_counts = [int(columns["removed_keys"].sum()) for columns in figures]
+        splits = Splits.of(rows["split_id"].to_numpy(), rows["log_id"].to_numpy())
+        log_ids = rows["log_id"].to_numpy()[splits.bounds[:-1]]
+        pairs = zip(splits.ids.tolist(), log_ids.tolist(), strict=True)
+        summaries = [self._summaries[split_id][log_id] for split_id, log_id in pairs]
+        whole, gaps = _figures(rows, splits, summaries)
+        starts = np.flatnonzero(np.concatenate([[True], log_ids[1:] != log_ids[:-1]]))
+        names = [LogName(summaries[at].topic, summaries[at].partition) for at in starts.tolist()]
+        removed_counts, gap_counts = (
+            np.add.reduceat(whole[name], starts).tolist() for name in ("removed_keys", "gaps")
+        )
         removed = render_removed_keys(names, removed_counts, removed_rows(rows))
-        gap_lines = render_gaps(names, list(map(len, gaps)), np.concatenate(gaps))
-        whole = {name: np.concatenate([columns[name] for columns in figures]) for name in figures[0]}
+        gap_lines = render_gaps(names, gap_counts, gaps)
         removed_ranges = _append(self._removed, removed, whole["removed_keys"])
         gaps_ranges = _append(self._gaps, gap_lines, whole["gaps"])
-        log_ids = np.repeat([log.log_id for log in logs], [len(columns["keys"]) for columns in figures])
         numbers = zip(*(column.tolist() for column in whole.values()), strict=True)
         stretches = zip(log_ids.tolist(), numbers, removed_ranges, gaps_ranges, strict=True)
         for log_id, row, removed_range, gaps_range in stretches:
@@ -98,6 +96,21 @@ class Reporter:
                     **dict(zip(whole, row, strict=True)),
                 )
             )
+
+
+def _figures(
+    rows: pa.Table, splits: Splits, summaries: list[LogSummary]
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """``split_figures`` of all logs: at once, but for offsets so large that each log is looked at alone."""
+    if are_on_one_axis(summaries):
+        return split_figures(rows, splits, summaries)
+    figures, at = list[tuple[dict[str, np.ndarray], np.ndarray]](), 0
+    for _, of_log in slices_by_log(rows):
+        of_one = Splits.of(of_log["split_id"].to_numpy())
+        figures.append(split_figures(of_log, of_one, summaries[at : at + len(of_one.ids)]))
+        at += len(of_one.ids)
+    whole = {name: np.concatenate([columns[name] for columns, _ in figures]) for name in figures[0][0]}
+    return whole, np.concatenate([gaps for _, gaps in figures])
 
 
 def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, int]]:

@@ -13,15 +13,21 @@ from kcompact.engine.passes.summaries import LogSummary
 
 @dataclass(frozen=True)
 class Splits:
-    """Splits of rows in their order: rows ``bounds[i]`` to ``bounds[i + 1]`` are of ``ids[i]``."""
+    """Splits of rows in their order: rows ``bounds[i]`` to ``bounds[i + 1]`` are of ``ids[i]``.
+
+    Of rows in the order of logs, a split is there once for each of its logs.
+    """
 
     ids: np.ndarray
     bounds: np.ndarray
 
     @classmethod
-    def of(cls, split_ids: np.ndarray) -> "Splits":
-        """From the split of each row; there is at least one."""
-        cuts = np.flatnonzero(np.diff(split_ids)) + 1
+    def of(cls, split_ids: np.ndarray, log_ids: np.ndarray | None = None) -> "Splits":
+        """From the split of each row, and its log; there is at least one."""
+        opens = split_ids[1:] != split_ids[:-1]
+        if log_ids is not None:
+            opens |= log_ids[1:] != log_ids[:-1]
+        cuts = np.flatnonzero(opens) + 1
         bounds = np.concatenate([[0], cuts, [len(split_ids)]])
         return cls(split_ids[bounds[:-1]], bounds)
 
@@ -49,18 +55,19 @@ def bounds_of(counts: np.ndarray) -> np.ndarray:
 
 
 def split_figures(
-    rows: pa.Table, splits: Splits, logs: list[LogSummary]
+    rows: pa.Table, splits: Splits, summaries: list[LogSummary]
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Figures of one log in each split, and its gaps: rows of ``gap_rows``, by split.
+    """Figures of logs in each split, and their gaps: rows of ``gap_rows``, by log and split.
 
     The figures are those fields of ReportedLog that are numbers, but for the log's id. ``rows`` are in the
-    order of their splits; ``logs`` are the log's summaries, one for each split.
+    order of logs, and of splits in them; ``summaries`` are one for each log in a split. Of several logs
+    ``are_on_one_axis`` has to hold: ten thousand take as long as one of as many records.
     """
     location, kept = rows["location"].to_numpy(), is_kept(rows)
     tombstones, removed = is_tombstone_of(location), rows["records_removed"].to_numpy()
-    latest = rows["last_offset"].to_numpy()
-    runs = np.concatenate([log.runs for log in logs])
-    runs = runs[np.argsort(runs[:, 0], kind="stable")]
+    shifts = _shifts(summaries)
+    latest = rows["last_offset"].to_numpy() + shifts[splits.numbers]
+    runs = _runs(summaries, shifts)
     numbers, offsets, records = splits.numbers[kept], latest[kept], splits.sums(kept)
     offsets = offsets[np.lexsort((offsets, numbers))]  # numbers ascend as they are
     first, last = _first_and_last(offsets, records)
@@ -68,16 +75,16 @@ def split_figures(
     gaps = gap_rows(offsets[wide] + 1, offsets[wide + 1], runs)
     gap_counts = np.bincount(numbers[wide], minlength=len(records))
     gaps_at = bounds_of(gap_counts)
-    below = count_below(runs, np.array([log.first_offset for log in logs]))
+    below = count_below(runs, np.array([log.first_offset for log in summaries]) + shifts)
     columns = {
         "split_id": splits.ids,
-        "first_offset": np.minimum.reduceat(latest, splits.bounds[:-1]),
+        "first_offset": np.minimum.reduceat(latest, splits.bounds[:-1]) - shifts,
         "keys": splits.sums(removed >= 0),
         "kept": records,
         "kept_bytes": splits.sums(record_bytes_of(location) * kept),
         "tombstones_kept": splits.sums(tombstones & kept),
-        "first_kept": first,
-        "last_kept": last,
+        "first_kept": np.where(records > 0, first - shifts, -1),
+        "last_kept": np.where(records > 0, last - shifts, -1),
         "records_before": (count_below(runs, first) - below) * (records > 0),
         "records_through": (count_below(runs, last + 1) - below) * (records > 0),
         "removed_keys": splits.sums(removed > 0),
@@ -85,7 +92,37 @@ def split_figures(
         "gap_offsets": sums_between(gaps[:, 1] - gaps[:, 0], gaps_at),
         "gap_missing_before": sums_between(gaps[:, 2], gaps_at),
     }
+    gaps[:, :2] -= shifts[numbers[wide]][:, None]
     return columns, gaps
+
+
+def are_on_one_axis(summaries: list[LogSummary]) -> bool:
+    """Whether the offsets of all logs, one log behind the other, fit into 64 bits."""
+    logs = len({log.log_id for log in summaries})
+    return logs == 1 or logs * _span(summaries) < _LARGEST_AXIS
+
+
+def _shifts(summaries: list[LogSummary]) -> np.ndarray:
+    """For each log in a split, where its log begins on the axis of all."""
+    log_ids = np.array([log.log_id for log in summaries])
+    numbers = np.cumsum(np.concatenate([[False], log_ids[1:] != log_ids[:-1]]))
+    return numbers * _span(summaries) if numbers[-1] else numbers
+
+
+def _runs(summaries: list[LogSummary], shifts: np.ndarray) -> np.ndarray:
+    """The runs of offsets of all logs in all splits, in their order on the axis of all."""
+    runs = np.concatenate([log.runs for log in summaries])
+    runs = runs + np.repeat(shifts, [len(log.runs) for log in summaries])[:, None]
+    ordered: np.ndarray = runs[np.argsort(runs[:, 0], kind="stable")]
+    return ordered
+
+
+def _span(summaries: list[LogSummary]) -> int:
+    """So many offsets that no log has as many."""
+    return max(log.last_offset for log in summaries) + 2
+
+
+_LARGEST_AXIS = 1 << 62
 
 
 def _first_and_last(offsets: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
