@@ -18,6 +18,7 @@ from pyarrow import parquet
 from dump_pipeline import open_one
 from hint_tools import needs_jq
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
 ROWS: list[dict[str, Any]] = [
@@ -288,6 +289,15 @@ def test_what_other_languages_and_programs_print_is_called_so(text: str, kind: s
     assert "--columns" not in str(error.hint)
 
 
+def records_by_hint(error: InputError, before: str, path: Path) -> list[Record]:
+    """What is read of the file once the jq of a hint, behind a text, has written it anew."""
+    words = shlex.split(str(error.hint).partition(before)[2].partition(" FILE")[0])
+    path.write_bytes(subprocess.run([*words, path], check=True, capture_output=True).stdout)
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        return [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+
+
 @needs_jq
 def test_lines_of_arrays_are_called_so_and_their_members_can_be_named(tmp_path: Path) -> None:
     """As ClickHouse writes JSONCompactEachRow: they were said to be values without keys."""
@@ -295,11 +305,7 @@ def test_lines_of_arrays_are_called_so_and_their_members_can_be_named(tmp_path: 
     path.write_text("".join(f"{json.dumps(['a', value, 0, at])}\n" for at, value in enumerate(["v", None])))
     error = refusal(path)
     assert "lines of JSON arrays, whose members have no names" in error.message
-    words = shlex.split(str(error.hint).partition("stand: ")[2].partition(" FILE")[0])
-    path.write_bytes(subprocess.run([*words, path], check=True, capture_output=True).stdout)
-    with open_one(path) as dump:
-        (split,) = dump.splits(1 << 40)
-        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    records = records_by_hint(error, "stand: ", path)
     assert [(record.offset, record.key, record.value) for record in records] == [
         (0, b"a", b"v"),
         (1, b"a", None),
@@ -315,11 +321,7 @@ def test_records_in_lists_within_a_list_are_no_pairs(sizes: tuple[int, ...], tmp
     path.write_text(json.dumps([rows[: sizes[0]], rows[sizes[0] :]]))
     error = refusal(path)
     assert "the records lie in lists within a list" in error.message
-    words = shlex.split(str(error.hint).partition("first: ")[2].partition(" FILE")[0])
-    path.write_bytes(subprocess.run([*words, path], check=True, capture_output=True).stdout)
-    with open_one(path) as dump:
-        (split,) = dump.splits(1 << 40)
-        records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    records = records_by_hint(error, "first: ", path)
     assert [record.offset for record in records] == [*range(len(rows))]
 
 

@@ -90,16 +90,10 @@ def _recognised(
     if not rows and sample and not options.key_fields:
         if looks_like(file.body) is not None:
             raise unknown(file.path, file.body, [])
-        are_lines = _LINES_OF_ARRAYS.match(file.body)
-        if are_lines or set(map(type, sample)) == {list}:
-            program = (
-                "" if are_lines else ".[] | "
-            ) + "{key: .[0], value: .[1], partition: .[2], offset: .[3]}"
-            raise InputError(
-                f"{file.path}: {'lines of ' * bool(are_lines)}JSON arrays, whose members have no names",
-                hint="export objects (ClickHouse: FORMAT JSONEachRow, pandas: orient='records'); or name the"
-                f" members by where they stand: {by_jq(program)}",
-            )
+        if _LINES_OF_ARRAYS.match(file.body):
+            raise _nameless(file.path, "lines of JSON arrays", _BY_PLACE)
+        if set(map(type, sample)) == {list}:
+            raise _nameless(file.path, "JSON arrays", f".[] | {_BY_PLACE}")
         raise InputError(
             f"{file.path}: JSON, but its elements are no records of key and value",
             hint="a dump of bare values has no keys to compact on; export the keys too",
@@ -110,7 +104,17 @@ def _recognised(
     return Recognised(layout, dialect, shape if is_as_is else replace(shape, splittable=splittable))
 
 
+def _nameless(path: str, shape: str, program: str) -> InputError:
+    """The error for records whose members have no names; ``program``: of jq, which gives them names."""
+    return InputError(
+        f"{path}: {shape}, whose members have no names",
+        hint="export objects (ClickHouse: FORMAT JSONEachRow, pandas: orient='records'); or name the members"
+        f" by where they stand: {by_jq(program)}",
+    )
+
+
 _LINES_OF_ARRAYS = re.compile(rb"\s*\[[^\n{]*\]\r?\n\s*\[")
+_BY_PLACE = "{key: .[0], value: .[1], partition: .[2], offset: .[3]}"
 
 
 def _refuse_grouped(path: str, sample: list[Any]) -> None:

@@ -48,8 +48,11 @@ def null_flag(data: np.ndarray, cell: np.ndarray, word: int, sign: int) -> int:
 
 @part
 def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether it is one of the rarer texts of NULL_TEXTS (csv_reader.py), which are counted there."""
-    return 2 <= end - start <= 9 and (  # noqa: PLR2004  the shortest and the longest of them
+    """Whether it is one of the rarer texts of NULL_TEXTS (csv_reader.py), which are counted there.
+
+    The length tells nearly all others at once: that of the shortest and of the longest.
+    """
+    return len(_NA_OF_R) <= end - start <= len(_UNDEFINED) and (
         is_text(data, start, end, _NULL)
         or is_text(data, start, end, _NONE)
         or is_text(data, start, end, _NAN)
