@@ -250,6 +250,21 @@ def test_a_checkpoint_is_read_as_what_explains_more(offset: int, tmp_path: Path,
     assert f"the cleaning {'began' if offset == 3 else 'ended'} (1 log)" in run.stdout
 
 
+@pytest.mark.parametrize(("left", "offsets"), [(0, [1, 3]), (1, [0, 1, 3])])
+def test_a_checkpoint_is_read_as_what_leaves_less_over_where_both_readings_explain_what_is_gone(
+    left: int, offsets: list[int], tmp_path: Path, kcompact: Cli
+) -> None:
+    # Cleaned below 2, as which 0 went for 1; a round from 2 on would have taken 0 and 1 for 3.
+    records = [record(key, str(n), offset=n) for n, key in enumerate("kkak")]
+    after = [r for r in records if r.offset in offsets or r.key == b"a"]
+    pair = write_kcat(tmp_path / "b.jsonl", records), write_kcat(tmp_path / "a.jsonl", after)
+    checkpoint = tmp_path / "cleaner-offset-checkpoint"
+    checkpoint.write_text("0\n1\norders 0 2\n")
+    run = kcompact("verify", *pair, *NOW, "--checkpoint", checkpoint, "--strict")
+    assert (run.exit_code, "left over" in run.stdout) == (0, False), run.stdout
+    assert f"the cleaning {'began' if left else 'ended'} (1 log)" in run.stdout
+
+
 def test_records_above_the_last_stable_offset_must_be_there(tmp_path: Path, kcompact: Cli) -> None:
     records = [record("k", str(n), offset=n) for n in range(6)]
     before = write_kcat(tmp_path / "b.jsonl", records)

@@ -272,7 +272,8 @@ def test_an_older_version_is_no_proof_where_a_checkpoint_may_be_of_either_time()
     outcome = judge(
         before, before[1:], Bounds(Policy(now_ms=NOW_MS), checkpoint_offset=4, knowledge=knowledge)
     )
-    assert counts(outcome, Severity.FINDING) == {}
+    assert outcome.findings == ()
+    assert (outcome.logs[0].cleaned_end_offset, outcome.logs[0].cleaned_end_is_given) == (4, True)
 
 
 def test_one_certain_finding_decides() -> None:

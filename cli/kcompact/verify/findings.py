@@ -1,7 +1,7 @@
 """From classified rows to findings: counted in full, named up to a limit in the order of logs and offsets."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -35,6 +35,24 @@ class Findings:
         for place, some in other.findings.items():
             findings.setdefault(place, []).extend(some)
         return Findings(self.counts + other.counts, findings)
+
+    @property
+    def counts_by_log(self) -> dict[int, list[int]]:
+        """How many there are of each log that has any, by severity, the gravest first."""
+        by_log: dict[int, list[int]] = {}
+        for (_, log_id, severity), count in self.counts.items():
+            by_log.setdefault(log_id, [0] * len(Severity))[list(Severity).index(severity)] += count
+        return by_log
+
+    def with_logs_of(self, other: "Findings", log_ids: Collection[int]) -> "Findings":
+        """With what ``other`` has of some logs in place of what there is of them here."""
+        result = Findings()
+        for source, is_other in ((self, False), (other, True)):
+            for place, count in source.counts.items():
+                if (place[1] in log_ids) is is_other:
+                    result.counts[place] = count
+                    result.findings[place] = source.findings.get(place, [])
+        return result
 
 
 def find(suspects: Suspects) -> Findings:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kcompact.counted import counted
 from kcompact.dumps.records.record_contents import CONTENT
-from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
+from kcompact.verify.affected_pairs import AffectedPairs, find_affected_pairs, verified_logs
 from kcompact.verify.check import Severity
 from kcompact.verify.checks import CHECK_NAMES, NEED_EVIDENCE, NEED_ROUNDS
 from kcompact.verify.classification.bounds import Bounds
@@ -18,7 +18,7 @@ from kcompact.verify.classification.evidence import Evidence, added_up
 from kcompact.verify.classification.expired_by_size import expired_end_offsets
 from kcompact.verify.classification.known_log import KnownLog, known_log
 from kcompact.verify.classification.proof import evidence_of, evidence_of_tombstones, whole_evidence
-from kcompact.verify.findings import in_order, tallies_of, without_missing_logs
+from kcompact.verify.findings import Findings, in_order, tallies_of, without_missing_logs
 from kcompact.verify.outcome import Tally, VerifiedLog, VerifyOutcome
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
@@ -68,13 +68,13 @@ def verify_compaction(
     bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
     expired = expired_end_offsets(affected.pairs, facts, bounds)
     known_logs = {i: known_log(facts[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
-    unaffected = {i: _sums_of_unaffected(log, known_logs[i]) for i, log in affected.unaffected.items()}
-    sums = added_up([*affected.ask(known_logs, _sums), unaffected])
-    known_logs = {i: _cleaned_log(log, sums[i]) for i, log in known_logs.items()}
-    logs = verified_logs(question, known_logs, {i: log_sums.removed for i, log_sums in sums.items()})
-    result = disorder.result
-    if any(sums[i].doubtful_from_offset < _doubtful_end(log) for i, log in known_logs.items()):
-        result = without_missing_logs(affected.findings(known_logs, result), facts, question)
+    judged = _judge(affected, known_logs, disorder.result)
+    in_doubt = [i for i in judged.result.counts_by_log if i in facts and not known_logs[i].is_reading_certain]
+    if in_doubt:
+        others = {i: known_logs[i].read_otherwise() for i in in_doubt}
+        judged = judged.or_better(_judge(affected, known_logs | others, disorder.result))
+    logs = verified_logs(question, judged.known_logs, judged.removed)
+    result = without_missing_logs(judged.result, facts, question)
     tallies = tallies_of(result, question)
     return VerifyOutcome(
         mode="compaction",
@@ -87,6 +87,35 @@ def verify_compaction(
         logs=tuple(logs.values()),
         assumed=_assumptions(question, logs, tallies, disorder.repeated_before),
     )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Logs, by log id, with how they were cleaned and what is removed from them, and all that is found."""
+
+    known_logs: Mapping[int, KnownLog]
+    removed: Mapping[int, Mapping[str, int]]
+    result: Findings
+
+    def or_better(self, other: "Judged") -> "Judged":
+        """Each log as the one of the two has it in which less is found."""
+        counts, others = self.result.counts_by_log, other.result.counts_by_log
+        better = {i for i in counts if others.get(i, []) < counts[i]}
+        return Judged(
+            {i: (other if i in better else self).known_logs[i] for i in self.known_logs},
+            {i: (other if i in better else self).removed[i] for i in self.removed},
+            self.result.with_logs_of(other.result, better),
+        )
+
+
+def _judge(affected: AffectedPairs, known_logs: Mapping[int, KnownLog], of_order: Findings) -> Judged:
+    """Classify all records; ``of_order`` is what concerns their order."""
+    unaffected = {i: _sums_of_unaffected(log, known_logs[i]) for i, log in affected.unaffected.items()}
+    sums = added_up([*affected.ask(known_logs, _sums), unaffected])
+    known_logs = {i: _cleaned_log(log, sums[i]) for i, log in known_logs.items()}
+    is_doubtful = any(sums[i].doubtful_from_offset < _doubtful_end(log) for i, log in known_logs.items())
+    result = affected.findings(known_logs, of_order) if is_doubtful else of_order
+    return Judged(known_logs, {i: log_sums.removed for i, log_sums in sums.items()}, result)
 
 
 def _sums(classified: ClassifiedRows) -> dict[int, LogSums]:

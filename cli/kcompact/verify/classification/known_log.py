@@ -1,7 +1,7 @@
 """Knowledge about a log while its records are classified: given bounds, its figures, how it was cleaned."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kcompact.arrays import Flags, Longs
 from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
@@ -66,26 +66,29 @@ class KnownLog:
             return self.bounds.checkpoint_offset
         return max(self.first_dirty_offset, needed_end_offset)
 
+    def read_otherwise(self) -> "KnownLog":
+        """The same with its checkpoint copied at the other time: after the cleaning, or before it."""
+        limit, checkpoint = self.bounds.cleanable_end_offset, self.bounds.checkpoint_offset
+        if not self.is_end_given and checkpoint is not None:
+            limit = min(limit, checkpoint)
+        return replace(self, is_end_given=not self.is_end_given, limit_offset=limit)
+
 
 def known_log(facts: PairFacts, bounds: Bounds, expired_end_offset: int = BEFORE_ALL) -> KnownLog:
     """Decide how a log counts as cleaned.
 
     A checkpoint file may have been copied before or after the cleaning: it is read in the way that explains
-    more of the removals, and as ``compact`` reads it (where the round begins) if both do.
+    more of the removals, and as ``compact`` reads it (where the round begins) if both do. Which one
+    leaves less over shows later, once all records are classified.
     """
-    checkpoint, is_end, limit = (
-        bounds.checkpoint_offset,
-        bounds.checkpoint_is_end,
-        bounds.cleanable_end_offset,
-    )
+    is_end, limit = bounds.checkpoint_is_end, bounds.cleanable_end_offset
     unexplained = sorted((facts.unexplained_from, facts.unexplained_up_to))
-    is_certain = checkpoint is None or is_end is not None or (unexplained[0] == 0 and unexplained[1] > 0)
+    is_open = bounds.checkpoint_offset is not None and is_end is None
+    is_certain = not is_open or (unexplained[0] == 0 and unexplained[1] > 0)
     if is_end is None:
         is_end = facts.unexplained_up_to < facts.unexplained_from
-    is_end_given = checkpoint is not None and is_end
-    if checkpoint is not None and is_end_given:
-        limit = min(limit, checkpoint)
-    return KnownLog(bounds, facts, is_end_given, limit, is_certain, expired_end_offset)
+    log = KnownLog(bounds, facts, False, limit, is_certain, expired_end_offset)
+    return log.read_otherwise() if is_end and bounds.checkpoint_offset is not None else log
 
 
 def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> dict[int, PairFacts]:
