@@ -276,6 +276,31 @@ def test_an_older_version_is_no_proof_where_a_checkpoint_may_be_of_either_time()
     assert (outcome.logs[0].cleaned_end_offset, outcome.logs[0].cleaned_end_is_given) == (4, True)
 
 
+@pytest.mark.parametrize(
+    ("keys", "gone", "found"),
+    [
+        pytest.param("faabfa", {0, 1}, {}, id="gone with the log start"),
+        pytest.param("gaabda", {1, 4}, {"missing-key": 1}, id="lost"),
+    ],
+)
+def test_what_cleaning_does_not_explain_is_no_proof_of_how_a_checkpoint_is_to_be_read(
+    keys: str, gone: set[int], found: dict[str, int]
+) -> None:
+    # Cleaned below 4, as which 1 went for 2; a round from 4 on would have taken 2 for 5, too.
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate(keys)]
+    after = [r for r in before if r.offset not in gone]
+    bounds = Bounds(Policy(now_ms=NOW_MS), checkpoint_offset=4, log_start_offset=1, knowledge=CLEANS_ONLY)
+    assert counts(judge(before, after, bounds), Severity.FINDING) == found
+
+
+@pytest.mark.parametrize("checkpoint", [None, 2, 4])
+def test_what_lies_below_the_log_start_replaces_nothing_for_certain(checkpoint: int | None) -> None:
+    # kafka-dump-log prints what the log start has passed; rounds since then have not mapped it.
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aabb")]
+    bounds = Bounds(Policy(now_ms=NOW_MS), checkpoint_offset=checkpoint, log_start_offset=2)
+    assert judge(before, [r for r in before if r.offset != 2], bounds).findings == ()
+
+
 def test_one_certain_finding_decides() -> None:
     before = [record(key, "1", offset=offset) for offset, key in enumerate("abcd")]
     outcome = judge(before, [before[1], before[3]])

@@ -94,6 +94,12 @@ class Bounds:
         is_undecided = within(last, np.searchsorted(first, offset, side="right") - 1, offset)
         return is_undecided | (offset < self.certain_from_offset)
 
+    def only_cleaning_takes(self, offset: Longs) -> Flags:
+        """Which records can neither retention nor the log start have taken, nor an unknown abort."""
+        start = BEFORE_ALL if self.log_start_offset is None else self.log_start_offset
+        flags: Flags = (offset >= max(start, self.front_end_offset)) & ~self.may_be_aborted(offset)
+        return flags
+
     @property
     def assumes_no_transactions(self) -> bool:
         """Whether only the lack of gaps speaks against aborted data; a marker may come after BEFORE."""

@@ -69,11 +69,8 @@ class ClassifiedRows:
 
     @cached_property
     def replaced_at_offset(self) -> Longs:
-        """As ``superseded_at_offset``, of later records that no round can have overlooked."""
-        mapped = self.rows.mapped_superseding_offset(
-            self.of_log(lambda log: _or(log.bounds.checkpoint_offset, BEFORE_ALL))
-        )
-        at = np.where(self.is_end_given, self.rows.next_mapped_offset, mapped)
+        """As ``superseded_at_offset``, of later records that no round can have left out of its map."""
+        at = self.rows.mapped_superseding_offset(self.of_log(lambda log: log.mapped_from_offset))
         return np.where(self.rows.is_data & (at < self.limit_offset), at, NEVER)
 
     @cached_property

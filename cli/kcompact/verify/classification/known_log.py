@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from kcompact.arrays import Flags, Longs
-from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, KeyRows
@@ -19,8 +21,8 @@ class PairFacts:
     before_first_offset: int = BEHIND_ALL  # of no record
     before_end_offset: int = 0
     first_kept_tombstone: int = BEHIND_ALL  # of those without a known horizon; BEHIND_ALL: none stayed
-    unexplained_from: int = 0  # removals that a round beginning at the checkpoint does not explain
-    unexplained_up_to: int = 0  # removals that rounds ending at the checkpoint do not explain
+    only_from: int = 0  # removals that a round beginning at the checkpoint explains, and none ending there
+    only_up_to: int = 0  # the other way round
 
     def plus(self, other: "PairFacts") -> "PairFacts":
         """Of the records of both."""
@@ -30,8 +32,8 @@ class PairFacts:
             min(self.before_first_offset, other.before_first_offset),
             max(self.before_end_offset, other.before_end_offset),
             min(self.first_kept_tombstone, other.first_kept_tombstone),
-            self.unexplained_from + other.unexplained_from,
-            self.unexplained_up_to + other.unexplained_up_to,
+            self.only_from + other.only_from,
+            self.only_up_to + other.only_up_to,
         )
 
 
@@ -53,6 +55,12 @@ class KnownLog:
     expired_end_offset: int = BEFORE_ALL
     cleaned_end_offset: int = 0
     evidence: Evidence = field(default_factory=Evidence)
+
+    @property
+    def mapped_from_offset(self) -> int:
+        """Rounds may have mapped no record below it: it was clean already, or the log start had passed it."""
+        starts = [self.bounds.log_start_offset, None if self.is_end_given else self.bounds.checkpoint_offset]
+        return max((start for start in starts if start is not None), default=BEFORE_ALL)
 
     @property
     def first_dirty_offset(self) -> int:
@@ -82,11 +90,11 @@ def known_log(facts: PairFacts, bounds: Bounds, expired_end_offset: int = BEFORE
     leaves less over shows later, once all records are classified.
     """
     is_end, limit = bounds.checkpoint_is_end, bounds.cleanable_end_offset
-    unexplained = sorted((facts.unexplained_from, facts.unexplained_up_to))
+    fewer, more = sorted((facts.only_from, facts.only_up_to))
     is_open = bounds.checkpoint_offset is not None and is_end is None
-    is_certain = not is_open or (unexplained[0] == 0 and unexplained[1] > 0)
+    is_certain = not is_open or fewer == 0 < more
     if is_end is None:
-        is_end = facts.unexplained_up_to < facts.unexplained_from
+        is_end = facts.only_up_to > facts.only_from
     log = KnownLog(bounds, facts, False, limit, is_certain, expired_end_offset)
     return log.read_otherwise() if is_end and bounds.checkpoint_offset is not None else log
 
@@ -94,7 +102,7 @@ def known_log(facts: PairFacts, bounds: Bounds, expired_end_offset: int = BEFORE
 def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> dict[int, PairFacts]:
     """By log id. ``is_taken``: AFTER holds a record of another key at the place of this one of BEFORE."""
     gone = rows.in_before & ~rows.in_after & ~is_taken
-    from_checkpoint, up_to_checkpoint = (gone & flags for flags in _unexplained(rows, bounds))
+    from_checkpoint, up_to_checkpoint = (gone & flags for flags in _explained_once(rows, bounds))
     kept_tombstone = (
         rows.in_after & rows.is_data & rows.is_tombstone & (rows.delete_horizon_ms == UNKNOWN_HORIZON_MS)
     )
@@ -113,17 +121,19 @@ def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> di
     return facts
 
 
-def _unexplained(rows: KeyRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
-    """Removals that a round from the checkpoint (-1: none) cannot explain, and that rounds up to it cannot.
+def _explained_once(rows: KeyRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
+    """Removals that only a round from the checkpoint explains, and that only rounds up to it explain.
 
-    The first: a value that nothing from the checkpoint on replaces; a tombstone may be gone because it was
-    due. The second: a record at or above the checkpoint, or a value that nothing below it replaces.
+    Of those that nothing but cleaning explains. What is no value may be gone by itself.
     """
     checkpoints = {i: b.checkpoint_offset for i, b in bounds.items() if b.checkpoint_offset is not None}
     checkpoint: Longs = rows.per_log(checkpoints, -1)
     limit = rows.per_log({i: b.cleanable_end_offset for i, b in bounds.items()}, BEHIND_ALL)
-    is_replaced_value = rows.is_data & (rows.next_offset != NEVER) & ~rows.is_tombstone
-    from_it = is_replaced_value & ~(rows.superseding_offset(checkpoint) < limit)
-    is_cleaned = ~rows.is_control & ~rows.is_aborted  # those go beyond the end as well (R17)
-    is_above = (rows.offset >= checkpoint) | (is_replaced_value & (rows.next_offset >= checkpoint))
-    return from_it, (checkpoint >= 0) & is_cleaned & is_above
+    # Aborted data and markers go beyond the end as well (R17).
+    is_asked = (checkpoint >= 0) & ~rows.is_control & ~rows.is_aborted
+    for log_id, at in rows.by_log:
+        is_asked[at] &= log_id in bounds and bounds[log_id].only_cleaning_takes(rows.offset[at])
+    is_value = rows.is_data & ~rows.is_tombstone
+    from_it = np.where(is_value, rows.superseding_offset(checkpoint), rows.offset) < limit
+    up_to_it = np.where(is_value, rows.next_offset, rows.offset) < np.minimum(checkpoint, limit)
+    return is_asked & from_it & ~up_to_it, is_asked & up_to_it & ~from_it
