@@ -137,3 +137,22 @@ def test_without_a_folder_for_temporary_files_the_user_is_told_to_name_one(
     run = kcompact("inspect", SAMPLE)
     assert (run.exit_code, "error: temporary files cannot be written: No usable" in run.stderr) == (2, True)
     assert "hint: name a folder that can be written with TMPDIR" in run.stderr
+
+
+_AMID_IMPORTS = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from kcompact.__main__ import main
+class Interrupting:
+    def find_spec(self, *_):
+        os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv[1:] = ["--version"]
+main()
+"""
+
+
+def test_a_signal_amid_the_first_import_ends_the_process_without_a_word() -> None:
+    command = [sys.executable, "-c", _AMID_IMPORTS]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

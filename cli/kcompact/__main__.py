@@ -11,17 +11,28 @@ import sys
 def main() -> int:
     """Have Python import only from where it is installed, then run the command line."""
     _leave_out_working_folder()
+    _end_at_once_on_signals()
     _fill_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a locale other than UTF-8 has no sign for much of a dump
         sys.stdout.reconfigure(errors="backslashreplace")
-    from kcompact.engine import signals
-
-    signals.end_at_once_on_signal()
     from kcompact import app
+    from kcompact.engine import signals
 
     code = app.main()
     signals.finish_undisturbed()
     return code
+
+
+def _end_at_once_on_signals() -> None:
+    """Have a signal end the process: until a command begins (``signals.py``), nothing has to be cleared away.
+
+    It is the first thing to be done, since an import that is interrupted ends with a traceback.
+    """
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: os._exit(130))
 
 
 def _fill_closed_streams() -> None:

@@ -3,7 +3,6 @@
 One that was ignored when the process began stays ignored (``nohup``, a script's jobs in the background).
 """
 
-import os
 import signal
 import sys
 import threading
@@ -12,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
-
-from kcompact.errors import ExitCode
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_SECONDS = 0.01
@@ -76,11 +73,6 @@ def handlers_kept() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             _handle(number, handler)
-
-
-def end_at_once_on_signal() -> None:
-    """Have a signal end the process: outside of ``stopped_by_signals`` nothing has to be cleared away."""
-    _handle_with(lambda _number, _frame: os._exit(ExitCode.INTERRUPTED))
 
 
 def finish_undisturbed() -> None:
