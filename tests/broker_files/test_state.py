@@ -120,11 +120,17 @@ def test_a_run_that_died_between_dump_and_state_is_noticed(tmp_path: Path, dump:
         check(tmp_path / "state", [dump], {ORDERS: 400})
 
 
-def test_a_run_that_died_while_it_wrote_the_state_is_noticed(tmp_path: Path, dump: Path) -> None:
+@pytest.mark.parametrize("name", ["cleaner-offset-checkpoint", "delete-horizons"])
+@pytest.mark.parametrize("text", ["0\n1\norders 0 400\n", "", "orders 0"])
+def test_a_run_that_died_while_it_wrote_the_state_is_noticed(
+    name: str, text: str, tmp_path: Path, dump: Path
+) -> None:
+    """Or that somebody damaged it: whatever is there then, the remedy is that of a state of no use."""
     save(tmp_path / "state", dump)
-    (tmp_path / "state/cleaner-offset-checkpoint").write_text("0\n1\norders 0 400\n")
-    with pytest.raises(InputError, match="a run that died while it wrote the state"):
+    (tmp_path / "state" / name).write_text(text)
+    with pytest.raises(InputError, match="a run that died while it wrote the state") as caught:
         check(tmp_path / "state", [dump], {ORDERS: 400})
+    assert "start a new --state folder" in (caught.value.hint or "")
 
 
 def test_a_checkpoint_copied_from_a_broker_is_taken_with_a_note(tmp_path: Path, dump: Path) -> None:

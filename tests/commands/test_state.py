@@ -167,6 +167,24 @@ def test_some_old_days_beside_the_last_output_are_refused(
     assert f"leave {days[old_days[0]]} out" in refused.stderr
 
 
+@pytest.mark.parametrize("with_output", [True, False], ids=["beside the last output", "alone"])
+def test_an_old_day_is_refused_though_what_was_read_last_left_nothing(
+    with_output: bool, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """The key that a dropped tombstone deleted would come back; the records that are left are all there."""
+    first = write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (0, 1, "b", "1")])
+    second = write_records(tmp_path / "2.jsonl", [(0, 2, "a", None)])
+    output, options = tmp_path / "out.jsonl", ("--state", tmp_path / "state", "--drop-tombstones")
+    assert kcompact("compact", first, *options, "-o", tmp_path / "before.jsonl").exit_code == 0
+    assert kcompact("compact", tmp_path / "before.jsonl", second, *options, "-o", output).exit_code == 0
+    inputs = [output, first] if with_output else [first]
+    refused = kcompact("compact", *inputs, *options, "-o", tmp_path / "next.jsonl")
+    assert refused.exit_code == 2, refused.stderr
+    run = kcompact("compact", output, *options, "-o", tmp_path / "next.jsonl")
+    assert run.exit_code == 0, run.stderr
+    assert [json.loads(line)["key"] for line in (tmp_path / "next.jsonl").read_text().splitlines()] == ["b"]
+
+
 def test_of_an_older_output_only_the_log_that_is_needed_is_taken(kcompact: Kcompact, tmp_path: Path) -> None:
     """A run left out a partition: the next one asks for the last output that holds it."""
     first = write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (1, 0, "x", "1")])

@@ -97,23 +97,23 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
     def named(name: str) -> str:
         return f"{place.rstrip('/')}/{name}"
 
-    checkpoint = parse_checkpoint(texts.get(CHECKPOINT_NAME, ""), named(CHECKPOINT_NAME))
-    horizons = parse_delete_horizons(texts.get(HORIZONS_NAME, ""), named(HORIZONS_NAME))
-    if OUTPUT_NAME not in texts:
-        if horizons:  # which no broker writes
-            raise InputError(
-                f"{named(HORIZONS_NAME)}: horizons without {OUTPUT_NAME}, which says of which dump they are",
-                hint=START_ANEW,
-            )
-        return CleanerState(checkpoint, horizons)
-    state, vouched = parse_output(texts[OUTPUT_NAME], named(OUTPUT_NAME))
-    for name, digest in vouched.items():
+    state, vouched = CleanerState(), dict[str, str]()
+    if OUTPUT_NAME in texts:
+        state, vouched = parse_output(texts[OUTPUT_NAME], named(OUTPUT_NAME))
+    for name, digest in vouched.items():  # before they are read: what is wrong in them nobody wrote
         if name not in texts or digest_of(texts[name]) != digest:
             raise InputError(
                 f"{named(name)}: not the one that {OUTPUT_NAME} belongs to; a run that died while it wrote"
-                " the state, or a change by hand, would explain it",
+                " the state, damage, or a change by hand would explain it",
                 hint=START_ANEW,
             )
+    checkpoint = parse_checkpoint(texts.get(CHECKPOINT_NAME, ""), named(CHECKPOINT_NAME))
+    horizons = parse_delete_horizons(texts.get(HORIZONS_NAME, ""), named(HORIZONS_NAME))
+    if state.files is None and horizons:  # which no broker writes
+        raise InputError(
+            f"{named(HORIZONS_NAME)}: horizons without {OUTPUT_NAME}, which says of which dump they are",
+            hint=START_ANEW,
+        )
     return replace(state, checkpoint=checkpoint, horizons=horizons)
 
 

@@ -49,9 +49,12 @@ class StateOfDump:
                 hint="give the state folder of this topic, or a new one",
             )
         for log, last_offset in sorted(last_offsets.items()):
-            if last_offset < state.last_offsets.get(log, -1):
+            known = state.last_offsets.get(log, -1)
+            if log in self.logs_given_anew:  # what was read last counts, though the run removed it
+                known = max((known, *(record.offset for record in state.records.get(log, ()))))
+            if last_offset < known:
                 raise InputError(
-                    f"{self.place}: this state knows {log} up to offset {state.last_offsets[log]},"
+                    f"{self.place}: this state knows {log} up to offset {known},"
                     f" the dump ends at {last_offset}: it is older than the state",
                     hint=GIVE_OUTPUT,
                 )

@@ -148,7 +148,7 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
             first, last = ranges[part.log].get(path, (part.first_offset, part.last_offset))
             ranges[part.log][path] = min(first, part.first_offset), max(last, part.last_offset)
     gaps = {
-        log: _kept_in_no_range(state, log, [*by_path.values(), *_all_that_follow(index, state, log, by_path)])
+        log: _known_outside(state, log, [*by_path.values(), *_all_that_follow(index, state, log, by_path)])
         for log, by_path in ranges.items()
     }
     ids = {name: log_id for log_id, name in index.names.items()}
@@ -158,7 +158,8 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
     later = index.last_offsets(digests) if digests else {}
     for log, records in gaps.items():
         for record in records:
-            if not explains_absence(record, later.get((ids[log], record.key_sha256))):
+            last_offset = later.get((ids[log], record.key_sha256))
+            if not record.is_kept or not explains_absence(record, last_offset):
                 path = min(ranges[log], key=lambda path: ranges[log][path])
                 needed = {part.log for part in index.summaries if _path(index, part) == path}
                 raise state.holds_a_part(path, log, record.offset, sorted(needed & state.logs_given_anew))
@@ -183,17 +184,18 @@ def _all_that_follow(
     return ranges if is_to_end else []
 
 
-def _kept_in_no_range(
+def _known_outside(
     state: StateOfDump, log: LogName, ranges: Collection[tuple[int, int]]
 ) -> list[KnownRecord]:
-    """The known records that a state's output holds of a log, behind the first of the ranges and in none."""
+    """The known records of a log behind the first of the ranges and in none.
+
+    The last that was read is among them though it was removed: it or one before it may have been a tombstone.
+    """
     begin = min(first for first, _ in ranges)
     return [
         record
         for record in state.state.records.get(log, ())
-        if record.is_kept
-        and record.offset >= begin
-        and not any(first <= record.offset <= last for first, last in ranges)
+        if record.offset >= begin and not any(first <= record.offset <= last for first, last in ranges)
     ]
 
 
