@@ -625,3 +625,20 @@ def test_a_night_that_was_left_out_is_noted(
     run = kcompact("compact", tmp_path / "out.jsonl", nights[1], *state, "-o", tmp_path / "next.jsonl")
     assert run.exit_code == 0, run.stderr
     assert (f"no record of t-0 offsets 2 to {first - 1}" in run.stderr) == is_noted
+
+
+@pytest.mark.parametrize("with_output", [True, False], ids=["beside the last output", "alone"])
+@pytest.mark.parametrize(("end", "is_noted"), [(3, False), (4, True)])
+def test_a_day_that_lacks_among_all_days_is_noted(
+    end: int, is_noted: bool, with_output: bool, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """The tombstones of that day were dropped: nothing else tells that a key comes back."""
+    first, last = [(0, 0, "c", "1"), (0, 1, "a", "1")], [(0, end, "b", "1")]
+    texts = [first, [(0, offset, "a", None) for offset in range(2, end)], last]
+    days = [write_records(tmp_path / f"{number}.jsonl", records) for number, records in enumerate(texts)]
+    options, output = ("--state", tmp_path / "state", "--drop-tombstones"), tmp_path / "out.jsonl"
+    assert kcompact("compact", *days, *options, "-o", output).exit_code == 0
+    inputs = [*([output] if with_output else []), days[0], days[2]]
+    run = kcompact("compact", *inputs, *options, "-o", tmp_path / "next.jsonl")
+    assert run.exit_code == 0, run.stderr
+    assert (f"no record of t-0 offsets 2 to {end - 1}, between its files" in run.stderr) == is_noted

@@ -30,6 +30,7 @@ from kcompact.errors import InputError
 LogContexts = Mapping[int, LogContext]
 _LOGS_NAMED = 3
 _OFFSETS_OF_A_MARKER = 1
+_BY_STATE = "behind the last that the state knows"
 
 
 def log_contexts(
@@ -118,20 +119,27 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
 
 
 def _notes_on_holes(index: ReadDump, again: Collection[int], state: StateOfDump) -> list[str]:
-    """Notes on logs that go on behind more than a marker after the last record that the state knows."""
-    first_new: dict[int, int] = {}
-    for part in index.summaries:
-        if part.log_id not in again and _path(index, part) not in state.output_paths:
-            first_new[part.log_id] = min(part.first_offset, first_new.get(part.log_id, part.first_offset))
-    holes = []
-    for log_id, first in first_new.items():
-        last = state.state.last_offsets.get(index.names[log_id])
-        if last is not None and first - last - 1 > _OFFSETS_OF_A_MARKER:
-            holes.append(f"{index.names[log_id]} offsets {last + 1} to {first - 1}")
-    if not holes:
-        return []
-    places = f"no record of {_some_of(holes)}, behind the last that the state knows"
-    return [f"{places}: were they cleaned before the export, or was a file left out?"]
+    """Notes on logs of which a file begins more than a marker behind the state, or the files before it.
+
+    A file that was left out cannot be told from records that a broker removed.
+    """
+    reached = {  # by log: the last offset so far, and the file that holds it
+        log_id: (state.state.last_offsets[log], _BY_STATE)
+        for log_id, log in index.names.items()
+        if log_id not in again and log in state.state.last_offsets
+    }
+    holes: dict[str, list[str]] = defaultdict(list)
+    for part in sorted(index.summaries, key=attrgetter("first_offset")):
+        path = _path(index, part)
+        if path in state.output_paths:
+            continue
+        last, place = reached.get(part.log_id, (part.last_offset, path))
+        if path != place and part.first_offset - last - 1 > _OFFSETS_OF_A_MARKER:
+            where = _BY_STATE if place == _BY_STATE else "between its files"
+            holes[where].append(f"{part.log} offsets {last + 1} to {part.first_offset - 1}")
+        reached[part.log_id] = max((last, place), (part.last_offset, path))
+    question = "were they cleaned before the export, or was a file left out?"
+    return [f"no record of {_some_of(offsets)}, {where}: {question}" for where, offsets in holes.items()]
 
 
 def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
