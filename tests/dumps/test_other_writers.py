@@ -140,6 +140,43 @@ def test_headers_that_spark_wrote_beside_texts_are_base64(tmp_path: Path) -> Non
     assert dialect_of(lines(tmp_path / "python.jsonl", in_numbers)) == "plain"
 
 
+@pytest.mark.parametrize(("key", "name"), [("YWxwaGE=", "spark-json"), ("alpha", "spark-json-text")])
+@pytest.mark.parametrize("columns", ["topic", "partition", "topic partition"])
+def test_spark_s_rows_are_known_without_the_columns_that_folders_name(
+    tmp_path: Path, columns: str, key: str, name: str
+) -> None:
+    """As ``partitionBy`` lays them out. A download of Control Center has no topic, either."""
+    headers = [{"key": "h", "value": "djE="}]
+    row = {"key": key, "value": "eyI9Ijo/fQ=="} | SPARK | {"headers": headers}
+    folder = tmp_path.joinpath(*(f"{column}={row.pop(column)}" for column in columns.split()))
+    folder.mkdir(parents=True)
+    lines(folder / "part-00000.json", *(row | {"offset": offset} for offset in range(3)))
+    with open_one(tmp_path) as dump:
+        assert dump.files[0].dialect.name == name
+        (split,) = dump.splits(1 << 40)
+        records = [record for *_, record in LAYOUTS["json_lines"].records(dump.files[0], split)]
+    assert {(record.topic, record.partition) for record in records} == {("t", 0)}
+    assert {record.key for record in records} == {b"alpha"}
+    assert {record.headers for record in records} == {(("h", b"v1"),)}
+
+
+def test_keys_of_spark_s_csv_that_look_like_base64_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "spark.csv"
+    header = "key,value,topic,partition,offset,timestamp,timestampType\n"
+    rows = [
+        f"b3JkZXItM{letter}A=,djE=,t,0,{at},2024-01-02T03:04:05.678Z,0" for at, letter in enumerate("TDz")
+    ]
+    path.write_text("\n".join([header + rows[0], *rows[1:], ""]))
+    with open_one(path) as dump:
+        (note,) = (note for note in dump.files[0].dialect.notes if "base64" in note)
+    options = "--dialect plain-base64 --fields timestamp_type=timestampType"
+    assert f"{options} reads keys" in note
+    with open_one(path, dialect="plain-base64", fields={"timestamp_type": "timestampType"}) as dump:
+        (split,) = dump.splits(1 << 40)
+        record = next(iter(LAYOUTS[dump.files[0].layout].records(dump.files[0], split)))[2]
+    assert (record.key, record.value, record.timestamp_type) == (b"order-10", b"v1", "create")
+
+
 def test_a_map_that_has_a_key_twice_is_refused(tmp_path: Path) -> None:
     pairs = pa.array([[("k", 2)], [("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int64()))
     columns = {"topic": ["t"] * 2, "partition": [0] * 2, "offset": [0, 1], "key": pairs, "value": ["x", "y"]}

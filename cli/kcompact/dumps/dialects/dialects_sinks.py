@@ -23,7 +23,7 @@ SINKS = (
     Dialect(
         name="spark-json",
         tool="Spark's Kafka source written as JSON",
-        signature=names("topic partition offset timestamp timestampType"),
+        signature=names("offset timestamp timestampType"),  # whichever columns a partitioned folder names
         lacking=names("key_encoding value_encoding"),  # of kcompact's own lines
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
         likely_base64=True,
@@ -34,7 +34,7 @@ SINKS = (
     Dialect(
         name="spark-json-text",
         tool="Spark's Kafka source written as JSON, cast to strings",
-        signature=names("topic partition offset timestamp timestampType"),
+        signature=names("offset timestamp timestampType"),
         lacking=names("key_encoding value_encoding"),
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
         text_timestamps=True,

@@ -48,6 +48,7 @@ CSV_DIALECTS = (
         **fields("timestamp_type=timestampType"),
         quoting="backslash",
         **CSV_DOUBTS | doubtful("empty"),  # of its option quoteAll
+        sure=False,  # of the encodings of keys and values
         notes=("Spark trims blanks around keys and values when it writes CSV",),
     ),
     _csv(

@@ -190,6 +190,7 @@ WEB = (
         tool="Confluent Control Center or Cloud, messages downloaded",
         signature=names("timestamp timestampType partition offset key value"),
         lacking=names("topic"),
+        order=("timestamp", "timestampType", "partition", "offset", "key", "value", "headers"),
         **fields("topic= timestamp_type=timestampType"),
         timestamp_unit="ms",
     ),
