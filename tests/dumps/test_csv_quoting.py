@@ -269,7 +269,18 @@ def test_cells_that_are_all_in_quotes_are_asked_about(tmp_path: Path, columns: s
     path.write_text(text)
     with pytest.raises(InputError, match="cells in quotes") as refused:
         open_one(path, columns=tuple(columns.split(",")))
-    assert "--dialect csv if they are CSV's, --dialect text if" in str(refused.value.hint)
+    assert "--dialect csv if they are CSV's (--dialect spark-csv if" in str(refused.value.hint)
+
+
+def test_cells_in_which_a_backslash_stands_before_quotes_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "part-00000.csv"
+    path.write_text('a,"{\\"id\\":1}",7\nb,plain,8\n')
+    columns = ("key", "value", "offset")
+    with pytest.raises(InputError, match="cells in quotes") as refused:
+        open_one(path, columns=columns, delimiter=",")
+    assert "--dialect spark-csv" in str(refused.value.hint)
+    values = [r.value for r in records_of(path, columns=columns, dialect="spark-csv")]
+    assert values == [b'{"id":1}', b"plain"]
 
 
 @pytest.mark.parametrize("text", ['"a"\t{"n":"1"}\n"b"\t"x"\n', 'a\t"x"\nb\t"y"\n', '"a"\tx\n'])

@@ -172,6 +172,8 @@ def test_events_in_such_text_are_named() -> None:
         ("null => a\nk => b => c\nk => null\n", "--columns key,value --delimiter ' => '"),  # no key "null "
         ("k -> a\nl->b\n", "--columns key,value --delimiter '->'"),
         ("k, a b\nl, b,c\n", "--columns key,value --delimiter ', '"),
+        ('k,"a,""b"",c"\nl,b\n', "--dialect csv --columns key,value --delimiter ','"),
+        ('k,"a,\\"b\\",c"\nl,b\n', "--dialect spark-csv --columns key,value --delimiter ','"),
         ("".join(f"t 0 {n} k{n % 3}: v\n" for n in range(12)), "--columns NAME,... --delimiter TEXT"),
         ("7\t1\t{}\t2\n7\t1\t[]\t2\n", "--columns NAME,NAME,NAME,NAME --delimiter '\\t'"),  # no offset twice
         (

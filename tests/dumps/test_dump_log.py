@@ -57,6 +57,17 @@ def test_any_text_comes_out(tmp_path: Path, records: list[tuple[str | None, str 
     assert contents_of(path) == [("shop.orders", 3, *record) for record in encoded]
 
 
+def test_empty_segments_come_before_the_first_record(tmp_path: Path) -> None:
+    """The cleaner leaves them where it emptied segments. Alone they are no dump."""
+    path = write(tmp_path / "log.txt", [("k", "v")])
+    empty = "".join(HEADER.replace("0.log", f"{n}.log").replace(": 0", f": {n}") for n in range(1, 9)) * 3
+    path.write_text(empty + path.read_text())
+    assert contents_of(path) == [("shop.orders", 3, b"k", b"v")]
+    path.write_text(empty)
+    with pytest.raises(InputError, match="what kafka-dump-log prints of segments that are empty"):
+        contents_of(path)
+
+
 def test_survivors_keep_the_head_and_their_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "log.txt", [("a", "1"), ("b", "x\ny"), ("a", None)])
     with open_one(path) as dump:

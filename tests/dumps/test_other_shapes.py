@@ -7,6 +7,7 @@ import json
 import shlex
 import subprocess
 import tarfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -347,3 +348,15 @@ def test_rows_of_queries_in_a_topic_are_none_of_ksqldb(tmp_path: Path) -> None:
         (split,) = dump.splits(1 << 40)
         records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
     assert [record.key for record in records] == [b"q0", b"q1"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "packed"), [("deflate", zlib.compress(b'{"key":"a"}')), ("snappy", b"\0\0\1\7\0\0\0\xc1")]
+)
+def test_what_spark_packs_with_hadoop_s_codecs_is_named(tmp_path: Path, suffix: str, packed: bytes) -> None:
+    path = tmp_path / f"part-00000.json.{suffix}"
+    path.write_bytes(packed)
+    assert "packed by a codec of Hadoop's" in refusal(path).message
+    path.write_bytes(b'{"topic":"t","partition":0,"offset":0,"key":"a","value":"1"}\n')
+    with open_one(path) as dump:
+        assert dump.files[0].dialect.name == "plain"

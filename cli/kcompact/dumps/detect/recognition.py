@@ -146,6 +146,13 @@ def _refuse_other_formats(file: Candidate) -> None:
     for magic, (format_name, hint) in _REFUSED.items():
         if file.head.startswith(magic, _TAR_OFFSET if magic == _TAR else 0):
             raise InputError(f"{file.path}: {format_name}, not a dump that kcompact reads", hint=hint)
+    packed = _PACKED_BY_HADOOP.get(PurePath(file.path).suffix)
+    if packed is not None and file.head.startswith(packed):
+        raise InputError(
+            f"{file.path}: packed by a codec of Hadoop's, which kcompact does not read",
+            hint="unpack it with Hadoop (hadoop fs -text FILE > NEW), or have Spark write it with another"
+            " codec: .option('compression', 'gzip')",
+        )
     _refuse_misnamed(file)
     if b"\0\0" in file.head[:_LOOKED_AT_BYTES]:
         raise InputError(f"{file.path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
@@ -168,6 +175,8 @@ def _refuse_misnamed(file: Candidate) -> None:
         )
 
 
+_PACKED_BY_HADOOP = {".deflate": b"x\x9c", ".snappy": b"\0", ".lz4": b"\0"}
+"""How files begin that Spark and Hadoop pack and name so: zlib's bytes, or blocks behind their lengths."""
 _NAMED = {"avro": "an Avro file", "parquet": "a Parquet file"}
 _LOOKED_AT_BYTES = 64
 _BINARY_HINT = (

@@ -109,7 +109,8 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     if is_guessed and may_be_csv(_sampled(file)[has_header:], delimiter, named, options.columns):
         raise InputError(
             f"{file.path}: cells in quotes, which are CSV's or a part of the data: nobody can tell",
-            hint="say which: --dialect csv if they are CSV's, --dialect text if they belong to the data",
+            hint="say which: --dialect csv if they are CSV's (--dialect spark-csv if a backslash stands"
+            " before quotes in them, as Spark writes it), --dialect text if they belong to the data",
         )
     start = file.start + (len(line) + len(newline) if has_header else 0)
     if options.columns[0] in (named.key, named.value):

@@ -137,6 +137,10 @@ _LOOKS_LIKE = {
         r"export again without them (jq -M); or take them away: sed 's/\x1b\[[0-9;]*[mK]//g' FILE > NEW",
     ),
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
+    rb"(?:Dumping \S+\s+(?:Log s|S)tarting offset: \d+\s+)+\Z": (
+        "what kafka-dump-log prints of segments that are empty",
+        "it holds no record: give the files of the other logs alone",
+    ),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:---[ \t]*\r?\n)?(?:(?:- |  )?\w+:(?: .*)?\n)*(?:- |  )?(?:partition|offset|key): ": (

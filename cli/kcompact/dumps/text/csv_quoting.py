@@ -4,7 +4,7 @@ import re
 
 Cells = list[bytes | None]
 _QUOTE = b'"'
-_QUOTED = {
+QUOTED = {
     "rfc4180": re.compile(rb'"([^"]*(?:""[^"]*)*)"'),
     "backslash": re.compile(rb'"([^"\\]*(?:\\["\\][^"\\]*)*)"'),
 }
@@ -32,7 +32,7 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
         return [cell or None for cell in line.split(delimiter)]
     cells: Cells = []
     at, end = 0, len(line)
-    pattern = _QUOTED[quoting]
+    pattern = QUOTED[quoting]
     while True:
         if line[at : at + 1] == _QUOTE:
             match = pattern.match(line, at)

@@ -6,7 +6,7 @@ from collections import Counter
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
-from kcompact.dumps.text.csv_quoting import BadCsvError, Cells, cells_of
+from kcompact.dumps.text.csv_quoting import QUOTED, BadCsvError, Cells, cells_of
 from kcompact.dumps.text.csv_reader import first_cells, may_cut_key
 from kcompact.errors import InputError
 
@@ -72,8 +72,7 @@ def columns_to_type(lines: list[bytes]) -> str:
         return f"--columns key,value --delimiter {shlex.quote(before_json)}"
     for sign in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
         delimiter = sign if sign in _SPELT else _with_blanks(sign, lines)
-        is_csv = any(holds_quoted(line, delimiter) for line in lines)
-        quoting = "rfc4180" if is_csv else "none"
+        quoting = next(filter(None, (quoting_in(line, delimiter) for line in lines)), "none")
         try:
             rows = [cells_of(line, delimiter.encode(), quoting) for line in lines]
         except BadCsvError:
@@ -82,8 +81,7 @@ def columns_to_type(lines: list[bytes]) -> str:
         is_likely = 1 < width <= min(map(len, rows)) and width <= _MOST_COLUMNS
         names = _names_for(width, rows) if is_likely and not _is_part_of_run(sign, lines) else None
         if names is not None:
-            dialect = "--dialect csv " if is_csv else ""
-            return f"{dialect}--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
+            return f"{_DIALECTS[quoting]}--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
     return "--columns NAME,... --delimiter TEXT"
 
 
@@ -150,12 +148,15 @@ def _are_keys(texts: list[bytes]) -> bool:
     return not is_word and not holds_number and all(text.count(b"[") == text.count(b"]") for text in texts)
 
 
-def holds_quoted(line: bytes, delimiter: str) -> bool:
-    """Whether a cell is quoted as CSV does where it must: a delimiter or a doubled quote is in it."""
+def quoting_in(line: bytes, delimiter: str) -> str | None:
+    """How a cell is quoted that has to be, as a delimiter or a quote is in it; None if none is."""
     mark = delimiter.encode()
-    edge = re.escape(mark)
-    cells = re.finditer(rb'(?:\A|%s)"([^"]*(?:""[^"]*)*)"(?=%s|\Z)' % (edge, edge), line)
-    return any(b'""' in cell.group(1) or mark in cell.group(1) for cell in cells)
+    for quoting, quote in (("rfc4180", b'""'), ("backslash", b'\\"')):
+        edge, cell = re.escape(mark), QUOTED[quoting].pattern
+        cells = re.findall(rb"(?:\A|%s)%s(?=%s|\Z)" % (edge, cell, edge), line)
+        if any(quote in text or mark in text for text in cells):
+            return quoting
+    return None
 
 
 def names_columns(line: bytes, delimiter: str, columns: tuple[str, ...]) -> bool:
@@ -174,7 +175,7 @@ def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tupl
         for roles in ({named.topic, named.partition, named.offset, named.timestamp}, {named.key, named.value})
     )
     return _are_all_quoted(lines, delimiter, texts) or any(
-        holds_quoted(line, delimiter) or _are_quoted(line, delimiter, places) for line in lines
+        quoting_in(line, delimiter) or _are_quoted(line, delimiter, places) for line in lines
     )
 
 
@@ -195,6 +196,7 @@ _QUOTED = re.compile(rb'".*"', re.DOTALL)
 
 
 _MOST_COLUMNS = 12  # that are worth writing out
+_DIALECTS = {"none": "", "rfc4180": "--dialect csv ", "backslash": "--dialect spark-csv "}
 _SPELT = {"\t": "\\t"}
 _KEY_VALUE = "key,value"
 _COLUMNS = {

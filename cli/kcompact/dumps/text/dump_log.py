@@ -232,6 +232,10 @@ _TOLD = re.compile(
     rb"|Dumping \S+\.(?:index|timeindex|txnindex|snapshot)\s)",
     re.MULTILINE,
 )
+_STRANGE_LINE = re.compile(
+    rb"^(?![ \t]*(?:Dumping |Starting offset: |Log starting offset: ))[^\n]*\n", re.MULTILINE
+)
+"""A line that the tool did not print, such as a command. Of an empty segment it prints the others alone."""
 _DUMPING = re.compile(rb"^[ \t]*Dumping (\S+)", re.MULTILINE)
 _DUMPING_LINE = re.compile(rb"^[ \t]*Dumping (\S+)[^\n]*\n", re.MULTILINE)
 
@@ -243,7 +247,7 @@ def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, i
     """
     body = head[start:]
     first = _TOLD.search(body)
-    if first is None or body.count(b"\n", 0, first.start()) > _FIRST_LINES:
+    if first is None or len(_STRANGE_LINE.findall(body, 0, first.start())) > _FIRST_LINES:
         return None
     dumping = _DUMPING.search(body, 0, first.end())
     start += first.start()
