@@ -323,6 +323,24 @@ def test_retention_by_size_counts_from_the_first_segment_that_stays(second: int,
     assert judge(before, before[11:], bounds).holds == holds
 
 
+@pytest.mark.parametrize("last_missing_offset", [None, 13])
+def test_the_size_of_a_log_with_transactions_is_not_known_without_segments(
+    last_missing_offset: int | None,
+) -> None:
+    """Markers of 78 bytes each are among what ``retention.bytes`` counts, and not in BEFORE."""
+    before = [record("old", "v", offset=0), *(record("k", "v", offset=n) for n in range(1, 8))]
+    bounds = retention(())
+    if last_missing_offset is not None:
+        knowledge = replace(
+            bounds.knowledge, transactions_given=True, last_missing_offset=last_missing_offset
+        )
+        bounds = replace(bounds, knowledge=knowledge)
+    outcome = judge(before, before[7:], bounds)
+    (finding,) = outcome.findings
+    assert outcome.is_undecided == (last_missing_offset is not None)
+    assert ("--segments, if retention.bytes took it" in (finding.remedy or "")) == outcome.is_undecided
+
+
 def test_batches_tell_segments_where_nothing_else_does() -> None:
     batches = packed(ListedBatch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
     context = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})

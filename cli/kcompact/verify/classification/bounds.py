@@ -140,6 +140,12 @@ class Bounds:
         return max((base for base, _ in self.segments if base <= first), default=first)
 
     @property
+    def is_size_unknown(self) -> bool:
+        """Whether ``retention.bytes`` may have counted markers, which no record of BEFORE tells of (R53)."""
+        is_told = self.segments or self.knowledge.batches_given
+        return self.policy.retained_bytes is not None and self.may_have_transactions and not is_told
+
+    @property
     def round_end_offset(self) -> int:
         """Where a round ends (exclusive) that no full map ends before; BEFORE_ALL: not known."""
         end = self.cleanable_end_offset

@@ -10,11 +10,13 @@ from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.rows.key_rows import NOTHING_KEPT
 
-NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES, BEHIND_COMMITTED, DOUBTED = range(8)
-"""Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
-tombstones, other segments than the configs let one expect, how a transaction ended that was open by the
-batches, or of which a read_committed dump holds nothing as it ends before; what the record is, where a tool
-does not write all as it is."""
+NONE, RETENTION, SIZE, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES, BEHIND_COMMITTED, DOUBTED = range(
+    9
+)
+"""Missing knowledge that could explain a loss: none, retention, the size of the log with its markers, aborted
+data, a shorter retention of tombstones, other segments than the configs let one expect, how a transaction
+ended that was open by the batches, or of which a read_committed dump holds nothing as it ends before; what
+the record is, where a tool does not write all as it is."""
 
 RETENTION_REMEDY = (
     "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
@@ -29,6 +31,7 @@ DOUBTED_REMEDY = (
 )
 _WORDS = {
     RETENTION: RETENTION_REMEDY,
+    SIZE: "--segments, if retention.bytes took it: the markers of transactions are a part of a log's size",
     TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
     " (BEFORE itself as --read-committed, if the topic has no transactions)",
     SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
@@ -67,7 +70,8 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     is_undecided = _is(classified, lambda log: log.bounds.is_bound_undecided)
     goes_further_on = rows.is_aborted | (~is_last_value & ~is_undone)
     is_policy_given = _is(classified, lambda log: log.bounds.is_given("cleanup.policy"))
-    in_front = ~is_policy_given & (rows.offset < classified.front_end_offset)
+    is_front = rows.offset < classified.front_end_offset
+    in_front = ~is_policy_given & is_front
     aborted = classified.may_be_aborted
     # Where the active segment is the bound, it may have been closed since, as the transaction may have ended.
     is_open = aborted & ~in_front & _is(classified, lambda log: log.bounds.knowledge.open_in_batches)
@@ -76,6 +80,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
         OPEN_IN_BATCHES: (is_undecided & (goes_further_on | aborted)) | is_open,
         SEGMENTS: is_estimated & goes_further_on,
         RETENTION: in_front,
+        SIZE: is_front & _is(classified, lambda log: log.bounds.is_size_unknown),
         # Where the bound is estimated, it does not speak against what else could explain the loss.
         BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
         TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
