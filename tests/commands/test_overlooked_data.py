@@ -2,6 +2,8 @@
 
 Topic w113005 of ``broker_files/overlooked-data``: a map of 17 keys got full in the middle of a segment. The
 next rounds took committed data for aborted while they filled their maps, so duplicates stayed.
+Topic w20374 of ``broker_files/overlooked-below-log-start``: a round began in the middle of a segment, as
+records below had been deleted; of transactions that were aborted there it was not told.
 """
 
 from collections.abc import Callable
@@ -34,6 +36,20 @@ def test_rounds_overlook_the_data_that_the_broker_overlooked(kcompact: Cli, tmp_
 
     assert run.exit_code == 0, run.stderr
     assert output.read_bytes() == (PAIR / "after.jsonl").read_bytes()
+
+
+def test_a_round_is_not_told_of_what_was_aborted_below_the_log_start(kcompact: Cli, tmp_path: Path) -> None:
+    pair, output = PAIR.with_name("overlooked-below-log-start"), tmp_path / "compacted.jsonl"
+    told = [f"--{name}={pair / f'before.{name}'}" for name in ("segments", "batches")]
+    told += [f"--topic-config=w20374={pair / 'topic.properties'}", "--now=1795836468958"]
+    told += [f"--checkpoint={pair / 'cleaner-offset-checkpoint'}", "--log-start-offset=w20374-0=85"]
+
+    policy = ("--respect-dirty-ratio", "--null-keys=drop")
+    run = kcompact("compact", pair / "before.jsonl", "-o", output, *told, *policy)
+
+    assert run.exit_code == 0, run.stderr
+    assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(pair / "after.jsonl"))
+    assert kcompact("verify", pair / "before.jsonl", output, *told).exit_code == 0
 
 
 def test_duplicates_behind_an_abort_marker_are_no_finding_where_maps_were_small(kcompact: Cli) -> None:

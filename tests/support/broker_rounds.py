@@ -42,6 +42,7 @@ def _taken_for_aborted(log: ModelLog, config: Config, first_dirty: int) -> set[i
         for batch in log.segments[log.containing(first_dirty)].batches
         if batch.marker == "ABORT"
         and batch.delete_horizon_ms is None
+        and batch.base_offset >= log.log_start
         and batch.base_offset < start.base_offset
     }
     skipped = set()

@@ -62,10 +62,11 @@ def _extend(ranges: list[AbortedRange], first_offset: int, last_offset: int) -> 
 
 
 class MapStart(NamedTuple):
-    """Where a round begins to fill its map, and the segment that holds this offset."""
+    """Where a round begins to fill its map, the segment that holds this offset, and where the log starts."""
 
     segment_base_offset: int
     first_dirty_offset: int
+    log_start_offset: int
 
 
 @dataclass
@@ -75,7 +76,8 @@ class OverlookedData:
     The round is told of all aborted transactions of the segment in which it begins, but reads from the last
     entry of the offset index at or below its start (``LocalLog.collectAbortedTransactions``,
     ``Cleaner.buildOffsetMapForSegment``). Where the marker of one lies before that entry, its producer counts
-    as aborting until another abort marker of it is met. A rewritten segment lists a transaction only while
+    as aborting until another abort marker of it is met. It is not told of those whose marker lies below the
+    log start (``TransactionIndex.collectAbortedTxns``). A rewritten segment lists a transaction only while
     it holds data of it; its marker gets a delete horizon when that is over.
     """
 
@@ -94,7 +96,7 @@ class OverlookedData:
         some = batches.take(batches.base_offset >= self.start.segment_base_offset)
         first_dirty_offset, ranges = self.start.first_dirty_offset, list[AbortedRange]()
         is_data = some.is_transactional & ~some.is_control
-        is_listed = some.delete_horizon_ms == NONE
+        is_listed = (some.delete_horizon_ms == NONE) & (some.base_offset >= self.start.log_start_offset)
         columns = (some.base_offset, some.last_offset, some.size_bytes, some.producer_id, some.marker)
         for base, last, size_bytes, producer, marker, data, listed in zip(
             *map(np.ndarray.tolist, (*columns, is_data, is_listed)), strict=True
