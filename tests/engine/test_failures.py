@@ -143,6 +143,30 @@ def test_a_signal_that_is_held_is_heard_at_the_end(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout, run.stderr) == (0, "held\nheard\n", "")
 
 
+_AS_JAVA_STARTS = """
+import os, signal, subprocess, time
+from kcompact.engine.session import SessionOptions, spark_started
+from kcompact.engine.signals import stopped_by_signals
+class Interrupted(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        time.sleep(0.4)  # Java is about to use its folder
+        os.kill(os.getpid(), signal.SIGTERM)
+subprocess.Popen = Interrupted
+try:
+    with stopped_by_signals(), spark_started(SessionOptions()):
+        print("lost")
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_a_signal_as_java_starts_leaves_no_java_behind(tmp_path: Path) -> None:
+    run = run_python(_AS_JAVA_STARTS, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "heard\n", "")
+    assert wait_until(lambda: is_clean(tmp_path), seconds=5), processes_of(tmp_path)
+
+
 _IN_A_CLASS = """
 import os, signal
 from kcompact import app

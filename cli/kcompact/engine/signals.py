@@ -56,12 +56,18 @@ def stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """A signal that comes within the context is heard at its end."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    """A signal that comes within the context is heard at its end.
+
+    No mask holds it: processes that are started within would have it for good.
+    """
+    held: list[int] = []
     try:
-        yield
+        with handlers_kept():
+            _handle_with(lambda number, _frame: held.append(number))
+            yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if held:
+            signal.raise_signal(held[0])
 
 
 @contextmanager

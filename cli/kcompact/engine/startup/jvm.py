@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Self
 
 from kcompact.dumps.loops.compiled_code import RUN_FOLDER
 from kcompact.engine.masters import MasterKind
+from kcompact.engine.signals import signals_held
 from kcompact.engine.startup.aot_cache import AotCache, aot_cache
 from kcompact.engine.startup.executors import executors_environment
 from kcompact.engine.startup.jars import class_path, package_folder
@@ -166,6 +167,7 @@ class Jvm:
         self.kill()
 
 
+@signals_held()  # before ``kill`` is registered, one would take the folder from a Java that then never ends
 def launch(options: SessionOptions, *, cache: Path | None = None, recording: Path | None = None) -> Jvm:
     """Start Java and return at once. Java ends by itself when this process ends (its stdin closes).
 
