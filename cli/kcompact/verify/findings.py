@@ -13,7 +13,7 @@ from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.check import Check, Severity
 from kcompact.verify.checks import CHECKS, MISSING_LOG
 from kcompact.verify.classification.known_log import PairFacts
-from kcompact.verify.classification.remedies import NONE, RETENTION_REMEDY, WHOLE_LOG_REMEDY, words_of
+from kcompact.verify.classification.remedies import RETENTION_REMEDY, WHOLE_LOG_REMEDY, Remedy, words_of
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.outcome import Tally, VerifyFinding
 from kcompact.verify.question import Question
@@ -78,7 +78,7 @@ def _by_severity(
 ) -> Iterator[tuple[Severity, Longs]]:
     yield Severity.FINDING if suspects.question.is_strict else Severity.NOTE, rows[~certain[rows]]
     rows = rows[certain[rows]]
-    is_explained = check.is_loss & (suspects.remedies[rows] != NONE)
+    is_explained = check.is_loss & (suspects.remedies[rows] != Remedy.NONE)
     is_explained |= check.is_change & suspects.rows.is_doubted[rows]
     yield Severity.UNDECIDED, rows[is_explained]
     yield Severity.FINDING, rows[~is_explained]

@@ -1,5 +1,6 @@
 """Options that were not given, and with which a loss would be none: nobody can tell without them."""
 
+import enum
 from collections.abc import Callable
 
 import numpy as np
@@ -10,13 +11,20 @@ from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.rows.key_rows import NOTHING_KEPT
 
-NONE, RETENTION, SIZE, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES, BEHIND_COMMITTED, DOUBTED = range(
-    9
-)
-"""Missing knowledge that could explain a loss: none, retention, the size of the log with its markers, aborted
-data, a shorter retention of tombstones, other segments than the configs let one expect, how a transaction
-ended that was open by the batches, or of which a read_committed dump holds nothing as it ends before; what
-the record is, where a tool does not write all as it is."""
+
+class Remedy(enum.IntEnum):
+    """Missing knowledge that could explain a loss. Numbers, since an array holds one for every row."""
+
+    NONE = 0
+    RETENTION = enum.auto()
+    SIZE = enum.auto()  # of the log with its markers, for retention.bytes
+    TRANSACTIONS = enum.auto()  # which data was aborted
+    TOMBSTONES = enum.auto()  # that they were retained for a shorter time
+    SEGMENTS = enum.auto()  # others than the configs let one expect
+    OPEN_IN_BATCHES = enum.auto()  # how a transaction ended that was open by the batches
+    BEHIND_COMMITTED = enum.auto()  # the same of one that ends behind a read_committed dump
+    DOUBTED = enum.auto()  # what the record is, where a tool does not write all as it is
+
 
 RETENTION_REMEDY = (
     "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
@@ -30,27 +38,28 @@ DOUBTED_REMEDY = (
     " (--fields headers= leaves them out)"
 )
 _WORDS = {
-    RETENTION: RETENTION_REMEDY,
-    SIZE: "--segments, if retention.bytes took it: the markers of transactions are a part of a log's size",
-    TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
+    Remedy.RETENTION: RETENTION_REMEDY,
+    Remedy.SIZE: "--segments, if retention.bytes took it: the markers of transactions are a part of a log's"
+    " size",
+    Remedy.TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
     " (BEFORE itself as --read-committed, if the topic has no transactions)",
-    SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
-    OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open, or behind"
-    " the last batch told, had ended",
-    BEHIND_COMMITTED: "--last-stable-offset behind it, if its transaction was aborted: --read-committed ends"
-    " before it",
-    DOUBTED: DOUBTED_REMEDY,
-    TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
+    Remedy.SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
+    Remedy.OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open, or"
+    " behind the last batch told, had ended",
+    Remedy.BEHIND_COMMITTED: "--last-stable-offset behind it, if its transaction was aborted:"
+    " --read-committed ends before it",
+    Remedy.DOUBTED: DOUBTED_REMEDY,
+    Remedy.TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
 }
 
 
 def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str:
     """The option to give, and what it would say; ``timestamp_ms`` is that of the lost record."""
-    return _WORDS[remedy].format(age_ms=max(0, now_ms - timestamp_ms))
+    return _WORDS[Remedy(remedy)].format(age_ms=max(0, now_ms - timestamp_ms))
 
 
 def remedies_of(classified: ClassifiedRows) -> Longs:
-    """One of the numbers above for every row; only those of lost records mean anything."""
+    """A ``Remedy`` for every row; only those of lost records mean anything."""
     rows = classified.rows
     is_tombstone = rows.is_data & rows.is_tombstone
     has_kept_value = (rows.kept_offset != NOTHING_KEPT) & ~rows.kept_is_tombstone
@@ -76,16 +85,16 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     # Where the active segment is the bound, it may have been closed since, as the transaction may have ended.
     is_open = aborted & ~in_front & _is(classified, lambda log: log.bounds.knowledge.open_in_batches)
     conditions = {
-        TOMBSTONES: shortened,
-        OPEN_IN_BATCHES: (is_undecided & (goes_further_on | aborted)) | is_open,
-        SEGMENTS: is_estimated & goes_further_on,
-        RETENTION: in_front,
-        SIZE: is_front & _is(classified, lambda log: log.bounds.is_size_unknown),
+        Remedy.TOMBSTONES: shortened,
+        Remedy.OPEN_IN_BATCHES: (is_undecided & (goes_further_on | aborted)) | is_open,
+        Remedy.SEGMENTS: is_estimated & goes_further_on,
+        Remedy.RETENTION: in_front,
+        Remedy.SIZE: is_front & _is(classified, lambda log: log.bounds.is_size_unknown),
         # Where the bound is estimated, it does not speak against what else could explain the loss.
-        BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
-        TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
+        Remedy.BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
+        Remedy.TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
     }
-    return np.select(list(conditions.values()), list(conditions), NONE)
+    return np.select(list(conditions.values()), list(conditions), Remedy.NONE)
 
 
 def _is(classified: ClassifiedRows, condition: Callable[[KnownLog], bool]) -> Flags:

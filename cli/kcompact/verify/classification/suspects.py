@@ -17,7 +17,7 @@ from kcompact.verify.check import Row
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.classification.proof import is_cleaned, is_gone_for_later, outliving
-from kcompact.verify.classification.remedies import DOUBTED, remedies_of
+from kcompact.verify.classification.remedies import Remedy, remedies_of
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, NOWHERE, KeyRows
 
@@ -103,7 +103,7 @@ class Suspects:
     @cached_property
     def remedies(self) -> Longs:
         """Which option could explain a loss or a change (``remedies``)."""
-        remedies: Longs = np.where(self.rows.is_doubted, DOUBTED, remedies_of(self.classified))
+        remedies: Longs = np.where(self.rows.is_doubted, Remedy.DOUBTED, remedies_of(self.classified))
         return remedies
 
     def row(self, at: int, *, is_certain: bool) -> Row:
