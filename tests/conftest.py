@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -72,6 +73,15 @@ def kcompact(
         return Run(int(code), captured.out, captured.err)
 
     return run
+
+
+def pytest_configure() -> None:
+    gc.disable()  # ten thousand tests are made, none of which goes
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # no collection of garbage looks through the tests again
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

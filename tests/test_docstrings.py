@@ -27,6 +27,7 @@ def test_no_docstring_opens_with_what_or_with_a_rule() -> None:
     places = [
         f"{file.relative_to(CLI)}:{line}"
         for file in sorted(CLI.rglob("*.py"))
+        if re.search(r"\b(What|R\d)", file.read_text())
         for line, text in texts(file)
         if opens_badly(text)
     ]

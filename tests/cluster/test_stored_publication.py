@@ -14,6 +14,8 @@ from kcompact.errors import OutputError
 from kcompact.storage.object_stores import delete, write
 from s3_server import S3
 
+pytestmark = pytest.mark.slow  # a server, and a second for each thing that is waited for
+
 WHOLE = ["_SUCCESS", "_kcompact.json"]
 
 
@@ -40,7 +42,6 @@ def dump_in(prefix: str, store: S3) -> bytes:
     return b"".join(objects[address.removeprefix(prefix)] for address in stored_files(prefix).files)
 
 
-@pytest.mark.slow
 def test_a_store_that_fails_once_the_manifest_is_there_keeps_the_new_dump(
     store: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +65,6 @@ def test_a_store_that_fails_once_the_manifest_is_there_keeps_the_new_dump(
     assert sorted(store.objects(prefix)) == [*WHOLE, "part-000000-cccccccc-aaaaaa.jsonl"]
 
 
-@pytest.mark.slow
 def test_a_store_that_fails_before_the_manifest_keeps_the_old_dump(
     store: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,7 +92,6 @@ def write_part(output: StoredOutput, content: bytes) -> str:
     return name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("is_first_quicker", [True, False])
 def test_of_two_runs_at_once_the_later_one_publishes(store: S3, *, is_first_quicker: bool) -> None:
     prefix = f"s3://bucket/both-{is_first_quicker}/"
@@ -124,7 +123,6 @@ def report_in(folder: Path, text: bytes) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("refused", ["_kcompact.json", *REPORT_FILES])
 def test_report_and_dump_are_of_one_run_whatever_the_store_refuses(
     refused: str, store: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -20,6 +20,8 @@ from kcompact.storage import conditional_objects, lease
 from s3_server import S3
 from store_proxy import LOST, UNCONDITIONAL, Fault, Proxy, Request, store_proxy
 
+pytestmark = pytest.mark.slow  # a server, and a second for each thing that is waited for
+
 STATE = "s3://bucket/state/"
 ORDERS = LogName("orders", 0)
 LOCK, OBJECT = f"{STATE}lock", f"{STATE}state.json"
@@ -66,7 +68,6 @@ def save(later: CleanerState, *, finishes: bool = True) -> None:
             opened.finish()
 
 
-@pytest.mark.slow
 def test_a_state_comes_back_and_nothing_else_is_left(place: S3) -> None:
     save(state(300))
     save(state(400))
@@ -74,7 +75,6 @@ def test_a_state_comes_back_and_nothing_else_is_left(place: S3) -> None:
     assert list(place.objects(STATE)) == ["state.json"]
 
 
-@pytest.mark.slow
 def test_a_run_that_dies_while_it_publishes_leaves_both_states() -> None:
     save(state(300))
     save(state(400), finishes=False)
@@ -106,7 +106,6 @@ def test_reading_needs_no_lock() -> None:
         assert reading.states == (state(300),)
 
 
-@pytest.mark.slow
 def test_the_lock_of_a_run_that_has_died_is_taken_over(place: S3, capsys: pytest.CaptureFixture[str]) -> None:
     holder = {"run": "x", "host": "gone", "process": 7, "since": "2026-01-01T00:00:00+00:00"}
     place.put(LOCK, json.dumps(holder | {"renewals": 3}).encode())
@@ -118,7 +117,6 @@ def test_the_lock_of_a_run_that_has_died_is_taken_over(place: S3, capsys: pytest
     assert list(place.objects(STATE)) == ["state.json"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"{", b"[7]", b'{"renewals": {}}'])
 def test_a_lock_that_tells_nothing_is_a_lock(content: bytes, place: S3) -> None:
     place.put(LOCK, content)
@@ -152,7 +150,6 @@ def test_a_run_that_is_overtaken_while_it_publishes_says_that_the_state_is_anoth
     assert read_states(STATE) == (state(400),)
 
 
-@pytest.mark.slow
 def test_where_the_last_write_fails_the_dump_is_there_and_its_state_is_known(proxy: Proxy) -> None:
     written: list[str] = []
 
@@ -175,7 +172,6 @@ def test_a_run_that_lost_its_lock_leaves_that_of_another_alone(place: S3) -> Non
     assert place.get(LOCK) == other
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lock", "state.json"])
 def test_a_write_whose_answer_is_lost_counts(name: str, proxy: Proxy) -> None:
     lost: list[str] = []
@@ -209,7 +205,6 @@ REFUSED: dict[str, Fault] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_store_refuses_is_said_without_its_words(name: str, place: S3, proxy: Proxy) -> None:
     save(state(300))
@@ -222,7 +217,6 @@ def test_what_the_store_refuses_is_said_without_its_words(name: str, place: S3, 
     assert list(place.objects(STATE)) == ["state.json"]
 
 
-@pytest.mark.slow
 def test_no_permission_to_delete_the_lock_costs_the_next_run_a_while(proxy: Proxy) -> None:
     proxy.fault = lambda request: 403 if request.method == "DELETE" else None
     save(state(300))

@@ -569,6 +569,7 @@ def test_a_flag_that_tells_a_delete_whose_value_is_empty_is_asked_about(name: st
         assert [row["is_tombstone"] for row in index_all(dump)[0].to_pylist()] == [False, True]
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("kind", ["avro", "parquet"])
 @pytest.mark.parametrize(("name", "yes"), [("is_deleted", True), ("__deleted", "true")])
 def test_flags_in_columns_tell_deletes_by_what_stands_there(

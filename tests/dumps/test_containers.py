@@ -84,6 +84,7 @@ def test_an_archive_may_begin_with_a_frame_that_is_passed_over(
         assert (dump.files[0].container, index_all(dump)[0].num_rows) == (container, 500)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("container", ["gzip", "bzip2", "xz"])
 def test_zeros_behind_an_archive_are_padding(tmp_path: Path, container: str) -> None:
     path = packed(tmp_path / "a", container, LINES)

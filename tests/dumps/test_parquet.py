@@ -480,6 +480,7 @@ def test_a_file_without_rows_is_a_dump_without_records(tmp_path: Path) -> None:
         assert index_all(dump)[0].num_rows == 0
 
 
+@pytest.mark.slow
 def test_pyarrow_s_parquet_is_imported_only_where_such_a_file_is_met() -> None:
     code = "import sys, kcompact.dumps.output.assemble; print('pyarrow.parquet' in sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)

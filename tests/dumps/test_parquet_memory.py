@@ -12,6 +12,7 @@ ROWS = 20_000
 BIG = b"x" * 300_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["value", "headers"])
 def test_a_value_of_many_rows_is_unpacked_for_some_at_a_time(place: str, tmp_path: Path) -> None:
     texts = [b"a", b"b", BIG]

@@ -64,6 +64,7 @@ def test_executors_a_java_that_is_gone_and_spark_submit_on_one_machine_are_not_s
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_a_quiet_run_and_one_that_is_over_are_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with quietly(True), noted_without_executors(session(0), MasterKind.STANDALONE):
         time.sleep(6 * SHORT_SECONDS)

@@ -28,6 +28,7 @@ def refusal(folder: Path, *options: str, **environment: str) -> list[str]:
     return run.stderr.splitlines()
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("name", ["café", "a,b"])
 def test_a_temporary_folder_that_java_could_not_name_is_refused_at_once(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name

@@ -36,6 +36,7 @@ def test_every_option_says_what_it_does(name: str) -> None:
         assert getattr(parameter, "help", None), parameter.name
 
 
+@pytest.mark.everyday(1)
 @each_command
 def test_an_option_that_counts_once_is_refused_where_it_is_given_twice(kcompact: Cli, name: str) -> None:
     """Of ``--partitions 0 --partitions 1`` one would be left out, and its records with it."""
@@ -45,6 +46,7 @@ def test_an_option_that_counts_once_is_refused_where_it_is_given_twice(kcompact:
             assert (run.exit_code, "is given 2 times" in run.stderr) == (2, True), parameter.opts
 
 
+@pytest.mark.everyday(1)
 @each_command
 def test_what_is_empty_is_refused_but_for_a_key(kcompact: Cli, name: str) -> None:
     """``--absent-keys "$KEYS"`` of an unset variable was left out, and ``""`` was the working folder."""
@@ -204,6 +206,7 @@ def test_a_shell_completes_commands_dialects_formats_and_topics(words: list[str]
     assert set(complete(*words)) == offered
 
 
+@pytest.mark.slow
 def test_no_topic_is_completed_that_a_shell_would_run(tmp_path: Path) -> None:
     dump = tmp_path / "dump.jsonl"
     topics = ["\\$(id)", "$(id)", "`id`", "x')); id; (('", "a\nb", "a b", "a;id", "\x1b[31m", "orders.v1_x-2"]

@@ -102,6 +102,7 @@ def test_a_checkpoint_in_a_log_that_nobody_has_cleaned(tmp_path: Path, seed: int
     by_both([path], tmp_path / "work", policy_of(rng, 0), Beside(context))
 
 
+@pytest.mark.slow
 def test_bounds_that_only_the_whole_dump_tells(tmp_path: Path) -> None:
     """The first record is too young: what other tasks merged by key has to be read once more."""
     made = night_of(random.Random(4), 0, [0, 5, 9], 60)

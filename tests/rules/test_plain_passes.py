@@ -121,6 +121,7 @@ def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(
     assert not list(tmp_path.glob(".kcompact-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_passes")
 def test_every_missing_offset_is_counted_where_it_was_missing(tmp_path: Path) -> None:
     made = records(1, 40)

@@ -84,12 +84,14 @@ def test_a_store_that_is_busy_is_asked_again(tmp_path: Path, monkeypatch: pytest
     assert (stamp.size, stamp.version) == (len(CONTENT), '"one"')
 
 
+@pytest.mark.slow
 def test_an_object_is_brought_with_two_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(monkeypatch, 503, times=0) as asked:
         fetch("s3://bucket/x", tmp_path / "x")
     assert asked == ["HEAD /bucket/x", "GET /bucket/x"]
 
 
+@pytest.mark.slow
 def test_of_a_range_only_its_bytes_are_brought_to_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,6 +173,7 @@ assert "numba" not in sys.modules
     assert run(code).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_small_dump_is_read_without_numba(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(LINE)

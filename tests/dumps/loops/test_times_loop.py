@@ -119,6 +119,7 @@ def file_of(folder: Path, layout: str, times: list[str], unit: str) -> DumpFile:
     return DumpFile(0, str(path), str(path), path.stat().st_size, layout, dialect, shape, topic="t")
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("unit", ["auto", "ms", "s", "us"])
 @pytest.mark.parametrize("layout", ["json_lines", "csv_lines"])
 def test_files_with_times_read_alike(layout: str, unit: str, tmp_path: Path) -> None:
