@@ -199,6 +199,36 @@ def test_structured_values_leave_avro_as_json(tmp_path: Path) -> None:
     assert record == Record("orders", 2, 0, 5, b"k", b'{"s":"x","b":"\xc3\xbf"}')
 
 
+def with_bytes_for(path: Path, text: str, raw: bytes) -> Path:
+    """The Avro file, uncompressed, with bytes that are no UTF-8 in place of text as long."""
+    assert len(raw) == len(text)
+    path.write_bytes(path.read_bytes().replace(text.encode(), raw))
+    return path
+
+
+def test_text_that_is_no_utf_8_stays_the_bytes_that_it_is(tmp_path: Path) -> None:
+    fields = {"topic": "string", "partition": "int", "offset": "long", "key": "string", "value": "string"}
+    schema = {"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields.items()]}
+    shape = Shape(
+        schema, lambda r: {"topic": "t", "partition": 0, "offset": r.offset, "key": "KEY", "value": "VAL"}
+    )
+    path = with_bytes_for(write_avro(tmp_path / "d.avro", shape, some_records(1)), "VAL", b"\0\xff\x92")
+    with_bytes_for(path, "KEY", b"\xffk\xfe")
+    assert [(record.key, record.value) for record in decoded(path)] == [(b"\xffk\xfe", b"\0\xff\x92")]
+
+
+def test_text_that_is_no_utf_8_inside_a_value_is_refused_where_it_would_be_json(tmp_path: Path) -> None:
+    inner = {"type": "record", "name": "V", "fields": [{"name": "s", "type": "string"}]}
+    fields: dict[str, Any] = {"offset": "long", "key": "string", "value": ["null", inner]}
+    schema = {"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields.items()]}
+    shape = Shape(schema, lambda r: {"offset": r.offset, "key": "k", "value": {"s": "TEXT"}})
+    path = with_bytes_for(write_avro(tmp_path / "d.avro", shape, some_records(1)), "TEXT", b"a\xff\xfeb")
+    with open_one(path) as dump:
+        assert index_all(dump)[0].num_rows == 1
+    with pytest.raises(InputError, match="in this block: text inside a structured key or value is no UTF-8"):
+        decoded(path)
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "digits"),
     [

@@ -254,6 +254,17 @@ def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
 
+def test_text_that_is_no_utf_8_inside_a_value_is_refused_where_it_would_be_json(tmp_path: Path) -> None:
+    """Spark casts any bytes to text, and writes them as they are; text alone stays the bytes that it is."""
+    text = pa.array([b"a\xff", b"b"]).view(pa.string())
+    columns = {"key": text, "offset": pa.array([0, 1]), "value": pa.StructArray.from_arrays([text], ["s"])}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with open_one(tmp_path / "t.parquet") as dump:
+        assert index_all(dump)[0]["key"].to_pylist() == [b"a\xff", b"b"]
+    with pytest.raises(InputError, match="row group 0: text inside a structured key or value is no UTF-8"):
+        decoded(tmp_path / "t.parquet")
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "expected"),
     [

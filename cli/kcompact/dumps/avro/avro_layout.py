@@ -84,11 +84,14 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
 
 def _sample(data_path: str, header: Header, place: str) -> list[Any]:
     """The first values that are JSON or can be written as JSON, parsed."""
-    values = [row[place] for row in _first_rows(data_path, header, [place], _SAMPLED)]
-    try:
-        return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
-    except UnreadableError:
-        return []  # reported when the whole is read
+
+    def spelt(value: Any) -> bytes | None:
+        try:
+            return value if isinstance(value, bytes) else as_json(value)
+        except UnreadableError:
+            return None  # reported when the whole is read
+
+    return parsed_values(spelt(row[place]) for row in _first_rows(data_path, header, [place], _SAMPLED))
 
 
 def _first_rows(data_path: str, header: Header, places: list[str], most: int = _LOOKED_AT) -> list[Row]:

@@ -37,6 +37,9 @@ from kcompact.dumps.records.value_keys import ValueKeys
 DAMAGE = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
 """The errors that fastavro raises on bytes that do not fit the schema."""
 
+read_datum = partial(fastavro.schemaless_reader, handle_unicode_errors="surrogateescape")
+"""Reads a datum (stream, schema, None); text is such that its bytes can be made of it. Raises DAMAGE."""
+
 _PADDING = bytes(16)
 """Follows a block's last byte: fastavro reads a cut field without an error, so running over must show."""
 
@@ -89,9 +92,7 @@ class RecordReader:
             raw: dict[Path, bytes] = {}
             for paths, schema, alone in self._parts:
                 begin = stream.tell()
-                value: Any = fastavro.schemaless_reader(
-                    stream, schema, None, handle_unicode_errors="surrogateescape"
-                )
+                value: Any = read_datum(stream, schema, None)
                 if alone:
                     values[paths[0]] = value
                     raw[paths[0]] = unpacked[begin + self._branch_bytes[paths[0]] : stream.tell()]
@@ -236,7 +237,7 @@ class AvroReader:
         if self._text_schema is None:
             text = wire_schema(self._schema, text=True)
             self._text_schema = text.parsed(without_null(self.type_at(text, self.paths["value"])))
-        return as_json(fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None))
+        return as_json(read_datum(io.BytesIO(raw), self._text_schema, None))
 
 
 def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
@@ -244,8 +245,7 @@ def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
     path = reader.paths.get("headers")
     kind = [] if path is None else branches(reader.type_at(reader.wire, path))
     schema: Any = reader.wire.parsed(kind[0]) if len(kind) == 1 else None
-    read = partial(fastavro.schemaless_reader, handle_unicode_errors="surrogateescape")
-    return lambda encoded: headers_of(read(io.BytesIO(encoded), schema, None))
+    return lambda encoded: headers_of(read_datum(io.BytesIO(encoded), schema, None))
 
 
 def without_null(kind: Any) -> Any:

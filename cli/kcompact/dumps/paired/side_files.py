@@ -8,11 +8,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import fastavro
-
 from kcompact.dumps.avro.avro_container import MAGIC, Header, blocks, map_file, read_header, unpack
 from kcompact.dumps.avro.avro_layout import read_block
-from kcompact.dumps.avro.avro_reader import Datum, RecordReader, without_null
+from kcompact.dumps.avro.avro_reader import Datum, RecordReader, read_datum, without_null
 from kcompact.dumps.avro.avro_schema import WireSchema, is_bytes, is_integer, key_type, wire_schema
 from kcompact.dumps.dialects.dialect import Dialect, fields
 from kcompact.dumps.files import containers
@@ -97,7 +95,7 @@ def _avro_bytes(wire: WireSchema, value: Any, datum: Datum, structured: Any) -> 
     if is_integer(wire.type):
         return b"%d" % value
     raw = datum.raw[()]
-    return as_json(fastavro.schemaless_reader(io.BytesIO(raw), structured, None)) if structured else raw
+    return as_json(read_datum(io.BytesIO(raw), structured, None)) if structured else raw
 
 
 def headers_in(row: Row) -> Any:

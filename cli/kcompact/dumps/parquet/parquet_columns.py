@@ -13,7 +13,8 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_timestamp, written_by
 from kcompact.dumps.json.json_text import repeated_member
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.structured import as_json
+from kcompact.dumps.records.layout import UnreadableError
+from kcompact.dumps.records.structured import NO_UTF8, as_json
 
 _SPARK = {"key", "value", "topic", "partition", "offset", "timestamp", "timestampType"}
 _AIVEN = b'"name":"connector_records"'
@@ -106,11 +107,17 @@ def nested_of(column: pa.Array) -> list[Any]:
 
 
 def bytes_of(column: pa.Array) -> list[bytes | None]:
-    """The bytes that keys or values stand for: their own, a number's digits, a UUID's text, or JSON's."""
+    """The bytes that keys or values stand for: their own, a number's digits, a UUID's text, or JSON's.
+
+    Raises UnreadableError.
+    """
     kind = _without_wrapping(column.type)
     if _is_bytes(kind):
         return list(_stored(column, keep_text=False).to_pylist())
-    cells = [_plain(cell, kind) for cell in _stored(column, keep_text=True).to_pylist()]
+    try:
+        cells = [_plain(cell, kind) for cell in _stored(column, keep_text=True).to_pylist()]
+    except UnicodeDecodeError as error:
+        raise UnreadableError(*NO_UTF8) from error
     if isinstance(kind, pa.UuidType):
         return [None if cell is None else cell.encode() for cell in cells]
     return [None if cell is None else as_json(cell) for cell in cells]

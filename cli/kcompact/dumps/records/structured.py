@@ -55,7 +55,7 @@ def _header_bytes(value: Any) -> bytes | None:
 def as_json(value: Any) -> bytes:
     """JSON, with bytes spelt as Avro's own JSON encoding does: a character each; NaN and infinity as text.
 
-    Raises UnreadableError for a value that is nested too deeply.
+    Raises UnreadableError for a value that is nested too deeply, or has text that is no UTF-8.
     """
     encoded = _dumped(value)
     return _dumped(_finite(value)) if b"null" in encoded else encoded  # which orjson writes for NaN as well
@@ -78,9 +78,16 @@ def _dumped_deeply(value: Any) -> bytes:
         ).encode()
     except RecursionError as error:
         raise UnreadableError("the value is nested too deeply", _TOO_DEEP_HINT) from error
+    except UnicodeEncodeError as error:
+        raise UnreadableError(*NO_UTF8) from error
 
 
 _TOO_DEEP_HINT = "export it as JSON lines, with the value as the text or the bytes that Kafka has"
+NO_UTF8 = (
+    "text inside a structured key or value is no UTF-8: JSON cannot hold it",
+    "export it with keys and values as the bytes that Kafka has",
+)
+"""Reason and hint. Spark casts any bytes to text, and writes them to Avro and Parquet as they are."""
 
 
 def _finite(value: Any) -> Any:
