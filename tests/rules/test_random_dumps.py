@@ -169,6 +169,25 @@ def test_repeated_records_are_dropped_once_and_counted() -> None:
         assert log.rounds == once.rounds
 
 
+def test_no_round_begins_once_what_is_left_to_clean_is_younger_than_the_maximum_lag() -> None:
+    """The oldest record of the first round's dirty section says nothing of the second one's (R8)."""
+    records = [
+        Record("t", 0, 0, NOW_MS - 1000, b"a", b"1"),
+        Record("t", 0, 1, NOW_MS - 100, b"b", b"1"),
+        Record("t", 0, 2, NOW_MS, b"b", b"2"),
+    ]
+    policy = Policy(
+        min_cleanable_dirty_ratio=1,
+        max_compaction_lag_ms=500,
+        respect_dirty_ratio=True,
+        rounds=None,
+        now_ms=NOW_MS,
+    )
+    result = cleaned({1: records}, {}, {1: with_map_of(1, policy)})
+    assert [offset for offset, _ in _kept(result)[1]] == [0, 1, 2]
+    assert result.logs[1].checkpoint_offset == 1
+
+
 # --- rolled segments ----------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from kcompact.cleaner.verdict_tallies import Tally, map_entries, messages_of_rou
 from kcompact.rules.assumptions import marker_note, overtaken_note, retention_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes, horizons_after
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes, group_segments
-from kcompact.rules.ratio import segmented_ratio
+from kcompact.rules.ratio import compaction_delay_ms, segmented_ratio
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict
 
@@ -133,7 +133,15 @@ class TalliedLog(LogInRounds):
         in_range = [t for t in self._left if t.in_range]
         clean = sum(t.bytes_after(number - 1) for t in in_range if 0 < t.rewritten_round < number)
         dirty = sum(t.bytes_after(number - 1) for t in in_range) - clean
-        return replace(case.dirty_ratio, clean_bytes=clean, cleanable_bytes=dirty).eligible
+        dirty_timestamps_ms = [
+            t.oldest_timestamp_ms or -1 for t in self._left if not 0 < t.rewritten_round < number
+        ]
+        return replace(
+            case.dirty_ratio,
+            clean_bytes=clean,
+            cleanable_bytes=dirty,
+            compaction_delay_ms=compaction_delay_ms(dirty_timestamps_ms, case.policy),
+        ).eligible
 
     def cleaning(self, log_start_offset: int) -> LogCleaning:
         """Everything about the log once it is known where it starts now."""

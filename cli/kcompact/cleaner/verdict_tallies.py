@@ -44,6 +44,7 @@ class Tally:
     largest_timestamp_ms: int = -1  # likewise the next ones: not known
     first_offset: int = -1
     first_timestamp_ms: int = -1
+    oldest_timestamp_ms: int | None = None  # above 0; None likewise
 
     def is_left_after(self, number: int) -> bool:
         """Still in the log after a round (0: before all rounds)."""
@@ -68,6 +69,7 @@ _SUMS = {
     "largest_timestamp_ms": "max",
     "first_offset": "min",
     "first_timestamp_ms": "first",  # rows, and shares, come in the order of offsets
+    "oldest_timestamp_ms": "min",
 }
 
 
@@ -96,6 +98,7 @@ def tally_rows(rows: pa.Table) -> pa.Table:
         "largest_timestamp_ms": rows["timestamp_ms"],
         "first_offset": rows["offset"],
         "first_timestamp_ms": rows["timestamp_ms"],
+        "oldest_timestamp_ms": pc.if_else(pc.greater(rows["timestamp_ms"], 0), rows["timestamp_ms"], None),
     }
     return summed(pa.table({name: rows[name] for name in _GROUPED_BY} | counted))
 
