@@ -271,3 +271,26 @@ def test_verify_notes_a_deleted_key_whose_old_value_compact_leaves_below_the_che
     assert (run.exit_code, run.stdout.splitlines()[1]) == (0, "yes (left over: 1 key-resurrected)")
     assert "the deleted key has its old value again" in run.stdout
     assert kcompact("verify", dump, out, *options[:2]).exit_code == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_full", [True, False], ids=["dumped in full", "last output and new records"])
+def test_a_state_s_delete_horizons_count_where_batches_have_none(
+    is_full: bool, tmp_path: Path, kcompact: Cli
+) -> None:
+    """The first night stamps the tombstone; the broker, which does not clean, never does (R26)."""
+    log = [record("a", "1", offset=0), tombstone("a", offset=1)]
+    log += [record("b", str(offset), offset=offset) for offset in range(2, 5)]
+    names = "topic partition baseOffset lastOffset count bytes maxTimestamp deleteHorizonMs"
+    left = []
+    for night in range(3):
+        dump, batches = write_kcat(tmp_path / f"{night}.jsonl", log[: night + 3]), tmp_path / "batches"
+        rows = [f"{r.topic} {r.partition} {r.offset} {r.offset} 1 70 {r.timestamp_ms} -" for r in log]
+        batches.write_text("".join(line.replace(" ", "\t") + "\n" for line in [names, *rows[: night + 3]]))
+        new = write_kcat(tmp_path / "new.jsonl", log[night + 2 : night + 3])
+        inputs = [dump] if is_full or night == 0 else [tmp_path / f"out{night - 1}.jsonl", new]
+        told = ("--state", tmp_path / "state", "--batches", batches, "--delete-retention-ms", 1000)
+        run = kcompact("compact", *inputs, "-o", tmp_path / f"out{night}.jsonl", *told, "--now", night * 2000)
+        assert run.exit_code == 0, run.stderr
+        left.append([offset for _, _, offset in kcat_offsets(tmp_path / f"out{night}.jsonl")])
+    assert left == [[1, 2], [3], [4]]

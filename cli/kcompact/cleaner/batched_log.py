@@ -176,9 +176,13 @@ class BatchedLog(LogInRounds):
             sum(of_stretch.opening.records_alone for of_stretch in figures),
         )
         self.notes += estimate_note(self.case.policy, self.batches_recompressed)
+        # Those remembered stay, though the tombstone is gone: it may come again, with a full dump.
+        remembered = self.case.context.horizons
+        known_end = remembered[-1].rewritten_end_offset if remembered else 0
+        horizons = (*remembered, *(h for h in self.horizons if h.rewritten_end_offset > known_end))
         return self.outcome(
             removed,
-            tuple(h for h in self.horizons if h.rewritten_end_offset > self.start_offset),
+            tuple(h for h in horizons if h.rewritten_end_offset > self.start_offset),
             self.bounds.log_start_offset,
             self.segments if self.merges else None,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -62,25 +63,52 @@ class Lookup:
         return any(map(len, columns))
 
 
+class _HorizonRuns(NamedTuple):
+    """Ascending runs of offsets with inclusive ends, and the delete horizon of each."""
+
+    first: Longs
+    last: Longs
+    horizon_ms: Longs
+
+    @classmethod
+    def of(cls, runs: Iterable[tuple[int, int, int]]) -> Self:
+        """Of first offset, last offset, and horizon."""
+        return cls(*np.array([*runs], np.int64).reshape(-1, 3).T)
+
+    def at(self, offsets: Longs) -> Longs:
+        """The horizon of each offset, or UNKNOWN_HORIZON_MS."""
+        run = np.searchsorted(self.first, offsets, side="right") - 1
+        inside = within(self.last, run, offsets)
+        return np.where(inside, self.horizon_ms[run] if len(self.horizon_ms) else 0, UNKNOWN_HORIZON_MS)
+
+    def below(self, others: Self) -> Self:
+        """Both together; ``others`` count where they have a horizon as well."""
+        points = np.unique(np.concatenate([self.first, self.last + 1, others.first, others.last + 1]))
+        horizon_ms = others.at(points)
+        horizon_ms = np.where(horizon_ms == UNKNOWN_HORIZON_MS, self.at(points), horizon_ms)
+        is_run = horizon_ms != UNKNOWN_HORIZON_MS  # never behind the last point, where nothing begins
+        ends = np.append(points[1:], 0) - 1
+        return type(self)(points[is_run], ends[is_run], horizon_ms[is_run])
+
+
 def lookup_for(context: LogContext, policy: Policy) -> Lookup:
-    """The tables of one log. Batches say more than aborted ranges and remembered horizons."""
+    """The tables of one log. Remembered horizons count where batches have none of their own (R26)."""
     aborted = list(context.aborted)
     starts = [0, *(horizon.rewritten_end_offset for horizon in context.horizons)][:-1]
-    horizons = [
+    remembered = (
         (start, end_offset - 1, horizon_ms)
         for start, (end_offset, horizon_ms) in zip(starts, context.horizons, strict=True)
-    ]
+    )
+    horizons = _HorizonRuns.of(remembered)
     if context.batches is not None:
         aborted += aborted_ranges(context.batches.parts())
         aborted.sort(key=lambda run: run.first_offset)
-        horizons = list(_horizons(context.batches))
+        horizons = horizons.below(_HorizonRuns.of(_horizons(context.batches)))
     lag_ms = policy.min_compaction_lag_ms
     return Lookup(
         _longs(run.first_offset for run in aborted),
         np.maximum.accumulate(_longs(run.last_offset for run in aborted)),
-        _longs(first for first, _, _ in horizons),
-        _longs(last for _, last, _ in horizons),
-        _longs(horizon_ms for _, _, horizon_ms in horizons),
+        *horizons,
         _longs(segment.base_offset for segment in context.segments or ()),
         _first_dirty(context),
         policy.now_ms - lag_ms + 1 if lag_ms > 0 else None,
@@ -134,9 +162,7 @@ def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[ND
     yield within(lookup.aborted_last, run, offsets)
     run = np.searchsorted(lookup.overlooked_first, offsets, side="right") - 1
     yield within(lookup.overlooked_last, run, offsets)
-    run = np.searchsorted(lookup.horizon_first, offsets, side="right") - 1
-    inside = within(lookup.horizon_last, run, offsets)
-    yield np.where(inside, lookup.horizon_ms[run] if len(lookup.horizon_ms) else 0, UNKNOWN_HORIZON_MS)
+    yield _HorizonRuns(lookup.horizon_first, lookup.horizon_last, lookup.horizon_ms).at(offsets)
     if len(lookup.segment_bases):
         segment = np.searchsorted(lookup.segment_bases, offsets, side="right") - 1
         yield lookup.segment_bases[np.maximum(segment, 0)]

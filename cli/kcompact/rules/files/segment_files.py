@@ -81,9 +81,18 @@ def segment_contents(
 
 
 def all_batches(batches: Batches, records: LogRows) -> Batches:
-    """The known batches, and one for each record that none of them holds (the dump may be younger)."""
-    is_alone = records.owners(batches) < 0
-    offsets = records.rows.offset[is_alone]
+    """The known batches, and one for each record that none of them holds (the dump may be younger).
+
+    Where nothing tells a batch's delete horizon, it is the one that is remembered of its tombstones (R26).
+    """
+    rows, owners = records.rows, records.owners(batches)
+    is_alone = owners < 0
+    horizon_ms = np.where(rows.is_tombstone, rows.delete_horizon_ms, NONE)
+    horizons_ms = np.full(len(batches), NONE)
+    np.maximum.at(horizons_ms, owners[~is_alone], horizon_ms[~is_alone])
+    horizons_ms = np.where(batches.delete_horizon_ms == NONE, horizons_ms, batches.delete_horizon_ms)
+    batches = replace(batches, delete_horizon_ms=horizons_ms)
+    offsets = rows.offset[is_alone]
     if not len(offsets):
         return batches
     none, false = np.full(len(offsets), NONE), np.zeros(len(offsets), np.bool_)
@@ -101,7 +110,7 @@ def all_batches(batches: Batches, records: LogRows) -> Batches:
         is_transactional=false,
         is_control=false,
         marker=none,
-        delete_horizon_ms=none,
+        delete_horizon_ms=horizon_ms[is_alone],
     )
     return in_order(behind_one_another(batches, alone))
 
