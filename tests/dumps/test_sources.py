@@ -1,5 +1,6 @@
 """Which files a folder holds: those that a person would name."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,21 @@ def test_links_to_files_count_and_links_to_folders_do_not(folder: Path) -> None:
     assert len(COUNT) + 1 == len(files)
 
 
+def test_links_to_folders_broken_links_and_pipes_are_left_out_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("x")
+    (tmp_path / "older").symlink_to(tmp_path)
+    (tmp_path / "broken.jsonl").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+
+    (note,) = notes_on_files([str(tmp_path)])
+
+    names, reason = note.split(": ")
+    assert set(names.split(", ")) == {
+        f"{tmp_path}/{name}" for name in ("older", "broken.jsonl", "pipe.jsonl")
+    }
+    assert "a link to a folder, or no file" in reason
+
+
 def test_a_folder_of_marks_alone_is_no_dump(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").write_text("x")
 
@@ -101,7 +117,9 @@ def test_what_doubtful_place_is_left_out_with_a_note(folder: Path) -> None:
 
     assert f"{folder}/_committed_x/x-0.jsonl" in find_files([str(folder)])
     (note,) = notes_on_files([str(folder)])
-    *paths, words = note.partition(": left out, as hidden or a tool's own; name it to have it read")
+    *paths, words = note.partition(
+        ": left out, as hidden, a tool's own, a link to a folder, or no file; name it to have it read"
+    )
     assert sorted(paths[0].split(", ")) == [f"{folder}/{name}" for name in (".hidden", ".t", "_logs")]
     assert [f"{folder}/.t/t-0.jsonl"] == find_files([f"{folder}/.t"])
     assert not words

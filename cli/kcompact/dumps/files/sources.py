@@ -33,6 +33,7 @@ _DIGITS = re.compile(r"(\d+)")
 _LISTINGS: ContextVar[dict[str, Listing]] = ContextVar("listings")
 _MOST_NAMES = 3
 _SPARK_PARTS = "part-"  # their names begin so, those of Delta's files, too; others are not looked into twice
+_PASSED_OVER = "hidden, a tool's own, a link to a folder, or no file"
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
 
 
@@ -63,7 +64,7 @@ def notes_on_files(arguments: list[str]) -> list[str]:
     """In words, files that ``find_files`` passed over and that may be data."""
     listings = _listings_of(arguments)
     passed_over = list(dict.fromkeys(path for listing in listings for path in listing.passed_over))
-    hidden = [f"{_shown(passed_over)}: left out, as hidden or a tool's own; name it to have it read"]
+    hidden = [f"{_shown(passed_over)}: left out, as {_PASSED_OVER}; name it to have it read"]
     unnamed = [note for listing in listings for note in listing.notes]
     return (hidden if passed_over else []) + unnamed + _notes_on_unlisted(listings)
 
@@ -161,7 +162,7 @@ def _files_of_folder(argument: str) -> Listing:
     if not listing.files:
         refuse_unlisted_alone(argument, listing.unlisted)
         passed_over = listing.passed_over
-        hint = f"{passed_over[0]} is there, but hidden or a tool's own: name it" if passed_over else None
+        hint = f"{passed_over[0]} is there, but {_PASSED_OVER}: name it" if passed_over else None
         raise InputError(f"{argument}: no dump files in this folder", hint=hint)
     return listing
 
@@ -252,17 +253,18 @@ def _files_in(folder: str, listing: Listing, seen: set[str] | None = None) -> It
                 yield from _files_in(entry.path, listing, seen)
             elif doubtful_place((entry.name, "")) and _holds_anything(entry.path):
                 listing.passed_over.append(entry.path)
-        elif entry.is_file():
-            if seen is not None:
+        else:
+            if seen is not None and entry.is_file():
                 seen.add(entry.path)
             if _is_data(entry, listing):
                 yield entry.path
 
 
 def _is_data(entry: os.DirEntry[str], listing: Listing) -> bool:
-    if entry.stat().st_size == 0 or not is_mark([entry.name]):
+    is_marked, is_file = is_mark([entry.name]), entry.is_file()
+    if is_file and (entry.stat().st_size == 0 or not is_marked):
         return entry.stat().st_size > 0  # which the entry keeps
-    if doubtful_place([entry.name]):
+    if doubtful_place([entry.name]) if is_marked else not is_file:
         listing.passed_over.append(entry.path)
     return False
 
