@@ -103,6 +103,29 @@ def test_runs_that_replace_a_prefix_at_once_leave_the_whole_of_one(store: S3, tm
     assert sorted(report) == sorted(REPORT_FILES)
 
 
+@pytest.mark.parametrize("options", [(), ("--to", "parquet", "--min-compaction-lag-ms", "1")])
+def test_objects_whose_names_are_not_in_the_order_of_offsets_come_out_in_it(
+    options: tuple[str, ...], place: S3, tmp_path: Path
+) -> None:
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    for name, start in {"d": 0, "a": 150, "c": 300, "b": 450}.items():
+        place.put(f"s3://bucket/disordered/{name}.jsonl", b"".join(lines[start : start + 150]))
+
+    compact, verify = (
+        run_kcompact(*line, "s3://bucket/ordered/", *more, environment=place.environment, folder=tmp_path)
+        for *line, more in (
+            ("compact", "s3://bucket/disordered/", "-o", options),
+            ("verify", "s3://bucket/disordered/", ()),
+        )
+    )
+
+    assert compact.returncode == 0, compact.stderr
+    assert "not in offset order" not in compact.stderr
+    assert verify.returncode == 0, verify.stdout
+    parts = [name for name in place.objects("s3://bucket/ordered/") if name.startswith("part-")]
+    assert [name[:12] for name in parts] == [f"part-{number:06}-" for number in range(4)]
+
+
 def test_a_run_that_fails_leaves_nothing_on_the_store(store: S3, tmp_path: Path) -> None:
     store.put("s3://bucket/bad/x.jsonl", SAMPLE.read_bytes() + b'{"topic": 7}\n')
 

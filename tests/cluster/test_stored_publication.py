@@ -65,6 +65,20 @@ def test_a_store_that_fails_once_the_manifest_is_there_keeps_the_new_dump(
     assert sorted(store.objects(prefix)) == [*WHOLE, "part-000000-cccccccc-aaaaaa.jsonl"]
 
 
+@pytest.mark.parametrize("damaged", [b"", b"[1]", b'{"run":'])
+def test_a_run_that_fails_over_a_damaged_manifest_deletes_what_it_wrote(damaged: bytes, store: S3) -> None:
+    prefix = "s3://bucket/damaged/"
+    write(prefix + WHOLE[1], damaged)
+
+    with (
+        pytest.raises(OutputError, match="a reason"),
+        open_stored(StoredOutput(prefix, None, "bbbbbbbb"), overwrite=True),
+    ):
+        raise OutputError("a reason")
+
+    assert store.objects(prefix) == {WHOLE[1]: damaged}
+
+
 def test_a_store_that_fails_before_the_manifest_keeps_the_old_dump(
     store: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,11 @@ from kcompact.storage.object_stores import StoredObject
 
 COPY_AGAIN = "copy the folder again"
 WRITTEN_AT = "file:///written/elsewhere/out"
-ALONE = [("_spark_metadata/0", "part-a"), ("_delta_log/00000000000000000000.json", "part-a")]
+ALONE = [
+    ("_spark_metadata/0", "part-a"),
+    ("_delta_log/00000000000000000000.json", "part-a"),
+    ("_kcompact.json", "part-a"),
+]
 
 
 def write(folder: Path, **contents: str) -> None:
@@ -35,6 +39,18 @@ def batch(*names: str, action: str = "add", version: str = "v1") -> str:
 def commit(*actions: tuple[str, str], **more: Any) -> str:
     """A file of ``_delta_log``."""
     return "".join(json.dumps({action: {"path": path} | more}) + "\n" for action, path in actions)
+
+
+def manifest(*names: str) -> str:
+    """The list of a dump that kcompact wrote to a store."""
+    return json.dumps({"parts": [{"name": name, "bytes": 1} for name in names]})
+
+
+def listed_in(place: str, *names: str) -> str:
+    """A list of any of ALONE."""
+    writers = {"_spark_metadata": batch, "_kcompact.json": manifest}
+    write = writers.get(place.partition("/")[0], lambda *names: commit(*(("add", name) for name in names)))
+    return write(*names)
 
 
 def version(number: int) -> str:
@@ -231,7 +247,7 @@ def test_a_file_whose_deleted_rows_were_purged_is_read(tmp_path: Path) -> None:
 def test_a_pattern_leaves_out_what_the_list_does_and_a_name_does_not(
     place: str, content: str, tmp_path: Path
 ) -> None:
-    listed = batch(content) if "spark" in place else commit(("add", content))
+    listed = listed_in(place, content)
     write(tmp_path, **{"part-a": "x", "part-b": "x", "part-c": "x", "other": "x", place: listed})
     patterns = [f"{tmp_path}/part-*", f"{tmp_path}/**/part-*"]
     for pattern in patterns:
@@ -283,6 +299,21 @@ def test_folders_of_topics_that_are_called_as_iceberg_s_are_read(tmp_path: Path)
     assert below(tmp_path, "data") == ["data/data-0.json"]
 
 
+@pytest.mark.parametrize("argument", ["", "out", "out/*.jsonl", "**/*.jsonl", "out/part-0.jsonl"])
+def test_a_copy_of_what_a_run_has_not_finished_on_a_store_is_refused(argument: str, tmp_path: Path) -> None:
+    write(tmp_path, **{"out/part-0.jsonl": "x", "out/_unfinished-abcdefgh": ""})
+    assert f"{tmp_path}/out: a run that has not finished wrote this" in refusal(tmp_path, argument).message
+
+
+def test_a_copy_of_a_dump_that_kcompact_wrote_to_a_store_lacks_no_part(tmp_path: Path) -> None:
+    write(
+        tmp_path, **{"out/part-0.jsonl": "x", "out/_kcompact.json": manifest("part-0.jsonl", "part-1.jsonl")}
+    )
+    assert "lists a file that is not there: 'part-1.jsonl'" in refusal(tmp_path).message
+    write(tmp_path, **{"out/_kcompact.json": ""})
+    assert "out/_kcompact.json: not a manifest of kcompact" in refusal(tmp_path).message
+
+
 def test_two_lists_of_one_folder_are_refused(tmp_path: Path) -> None:
     write(tmp_path, **{"a": "x", "_spark_metadata/0": batch("a"), version(0): commit(("add", "a"))})
     assert "holds two lists" in refusal(tmp_path).message
@@ -328,6 +359,12 @@ STORED = {
     "in/other": "x",
     "hudi/.hoodie/x": "x",
     "hudi/a": "x",
+    "ours/a/_kcompact.json": manifest("part-a"),
+    "ours/a/_unfinished-abcdefgh": "",
+    "ours/a/part-a": "x",
+    "ours/a/part-b": "x",
+    "begun/a/_unfinished-abcdefgh": "",
+    "begun/a/part-a": "x",
 }
 
 
@@ -341,6 +378,9 @@ STORED = {
         ("s3://b/in/out/p=0/part-b", ["in/out/p=0/part-b"], 0),
         ("s3://b/in/out/p=0/", ["in/out/p=0/part-a"], 1),
         ("s3://b/in/out/p=0/part-*", ["in/out/p=0/part-a"], 1),
+        ("s3://b/ours/", ["ours/a/part-a"], 1),
+        ("s3://b/ours/*/part-*", ["ours/a/part-a"], 1),
+        ("s3://b/ours/a/part-b", ["ours/a/part-b"], 0),
     ],
 )
 def test_prefixes_and_patterns_of_a_store_follow_lists(
@@ -363,6 +403,10 @@ def test_prefixes_and_patterns_of_a_store_follow_lists(
         ({"in/out/_spark_metadata/0": batch("p=0/c")}, "s3://b/in/out/p=0", "that is not there: .*/p=0/c"),
         ({}, "s3://b/in/out/p*/part-b", "_spark_metadata lists none of the files"),
         ({}, "s3://b/hudi/*", "holds a table of Hudi"),
+        ({}, "s3://b/begun/", "s3://b/begun/a: a run that has not finished"),
+        ({}, "s3://b/begun/a/part-*", "s3://b/begun/a: a run that has not finished"),
+        ({"ours/a/part-a": None}, "s3://b/ours/", "lists a file that is not there: '.*part-a'"),
+        ({"ours/a/_kcompact.json": ""}, "s3://b/ours/*/part-*", "not a manifest of kcompact"),
     ],
 )
 def test_of_a_store_what_cannot_be_followed_is_refused(

@@ -276,6 +276,23 @@ def test_an_output_that_a_pattern_may_reach_is_refused(written: str, read: str, 
         check_prefixes(written, None, [read])
 
 
+@pytest.mark.parametrize("report", ["s3://b/out/", "s3://b/out/report/", "s3://b/"])
+def test_a_report_within_the_output_is_refused(report: str) -> None:
+    with pytest.raises(OutputError, match=r"--report .* meets s3://b/out/, which is written, too"):
+        check_prefixes("s3://b/out/", report, [])
+
+
+@pytest.mark.parametrize("authority", ["c", "c@a.dfs.core.windows.net", "c@A.blob.core.windows.net", "c@a"])
+def test_an_output_meets_an_input_of_azure_however_the_account_is_named(
+    authority: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_CONNECTION_STRING", raising=False)
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "a")
+    with pytest.raises(OutputError, match=f"meets abfss://{authority}/out/x.jsonl, which is read"):
+        check_prefixes("abfss://c/out/", None, [f"abfss://{authority}/out/x.jsonl"])
+    check_prefixes("abfss://c/out/", None, ["abfss://c@other.dfs.core.windows.net/out/x.jsonl"])
+
+
 @pytest.mark.parametrize("address", ["s3://b/./out/", "s3://b/in/../out/", "s3://b/out/./"])
 def test_an_address_with_dots_as_parts_is_refused(address: str) -> None:
     with pytest.raises(OutputError, match=r"a name with \. or \.\. as a part"):

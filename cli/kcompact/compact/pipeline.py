@@ -1,6 +1,7 @@
 """One compaction: read and check the dump, decide on its records, copy what stays and report the others."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -9,6 +10,7 @@ from kcompact.broker.log_names import LogName, few
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps.decided_keys import decide_by_key
 from kcompact.compact.offset_order import order_of_files
+from kcompact.compact.output.compact_job import CompactJob
 from kcompact.compact.output.stages import KeyFigures, write
 from kcompact.compact.request import Compacted, Decided, Form, Request
 from kcompact.compact.totals import CompactionOutcome, add_cleaning, outcome_of
@@ -74,7 +76,8 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
     # What files are joined into is in the order of offsets, if there is one.
     overtaken = set() if ranks else scan.overtaken
     if decided.stages is not None:
-        written = write(decided.stages, decided.job, scan.summaries)
+        job = _in_order(decided.job, ranks, scan.file_ids) if ranks else decided.job
+        written = write(decided.stages, job, scan.summaries)
         figures = written.figures
         if ranks:
             written.fragments.sort(key=lambda fragment: ranks[scan.file_ids[fragment.split_id]])
@@ -86,6 +89,19 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
     return Compacted(
         outcome, figures.shared, notes, scan.plan, decided.cleanings, figures.known, overtaken, left_out
     )
+
+
+def _in_order(job: CompactJob, ranks: Mapping[int, int], file_ids: Mapping[int, int]) -> CompactJob:
+    """The job whose part files on a store, if there are any, come in the order of ``ranks`` of files.
+
+    ``file_ids`` tells the file of each split.
+    """
+    parts = job.workplace.parts
+    if parts is None:
+        return job
+    splits = sorted(file_ids, key=lambda split_id: (ranks[file_ids[split_id]], split_id))
+    places = {split_id: place for place, split_id in enumerate(splits)}
+    return replace(job, workplace=replace(job.workplace, parts=replace(parts, places=places)))
 
 
 def _notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, LogName]) -> list[str]:

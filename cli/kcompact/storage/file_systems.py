@@ -14,6 +14,7 @@ from kcompact.errors import InputError, KcompactError
 from kcompact.storage.endpoints import (
     AzureAccount,
     await_server,
+    azure_account,
     check_google_credentials,
     place_of_store,
     s3_region,
@@ -42,6 +43,17 @@ def parts_of(address: str) -> Address:
     if not authority:
         raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
     return Address(scheme, authority, key)
+
+
+def unambiguous(address: str) -> str:
+    """The address as all others of the same object are: one of Azure may leave its account to a variable.
+
+    Raises InputError where nothing names the account.
+    """
+    scheme, authority, key = parts_of(address)
+    if scheme != "abfss":
+        return address
+    return f"{scheme}://{authority.partition('@')[0]}@{azure_account(authority).name.lower()}/{key}"
 
 
 def located(address: str) -> tuple["FileSystem", str]:

@@ -121,9 +121,7 @@ class StoredPublication:
     def _is_published(self) -> bool:
         """As the store says: a manifest whose writing failed may have arrived all the same."""
         manifest = self._output.prefix + MANIFEST
-        if not list_objects(manifest):
-            return False
-        return bool(orjson.loads(read(manifest)).get("run") == self._output.run)
+        return bool(list_objects(manifest)) and self._output.run.encode() in read(manifest)
 
     def _delete(self, addresses: Iterable[str]) -> None:
         """Delete objects; folders of pieces as a whole, as some stores would keep the empty folder."""

@@ -1,7 +1,8 @@
 """Lists that writers keep of the files of a folder that count: others were aborted, or are of old versions.
 
-Spark's streaming file sink keeps ``_spark_metadata/`` (FileStreamSinkLog), Delta ``_delta_log/``. Paths of a
-list are hostile, or true of another machine: they are compared with names in the folder, and never opened.
+Spark's streaming file sink keeps ``_spark_metadata/`` (FileStreamSinkLog), Delta ``_delta_log/``, and
+kcompact the manifest of what it writes to a store, which may have been copied to a disk. Paths of a list are
+hostile, or true of another machine: they are compared with names in the folder, and never opened.
 """
 
 import re
@@ -13,6 +14,7 @@ from urllib.parse import unquote
 
 import orjson
 
+from kcompact.dumps.files.marks import MANIFEST, UNFINISHED
 from kcompact.dumps.records.shown import LONGEST, shown
 from kcompact.errors import InputError
 
@@ -20,7 +22,8 @@ SPARK = "_spark_metadata"
 DELTA = "_delta_log"
 _HUDI = (".hoodie", ".hoodie_partition_metadata")
 ICEBERG = ("metadata", "data")
-SIGNS = (SPARK, DELTA, *_HUDI, *ICEBERG)
+SIGNS = (SPARK, DELTA, *_HUDI, *ICEBERG, MANIFEST)
+_SIGNS_AS_FILES = (_HUDI[1], MANIFEST)
 _BATCH = re.compile(r"(0|[1-9]\d{0,17})(\.compact)?")
 _COMMIT = re.compile(r"\d{20}\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\..*")
@@ -88,7 +91,27 @@ def list_of(folder: str, names: Collection[str], reader: Reader) -> FileList | N
         raise _refusal(place, f"holds two lists of its files, {SPARK} and {DELTA}", hint)
     if SPARK in names:
         return _spark_list(folder, reader)
-    return _delta_list(folder, reader) if DELTA in names else None
+    return _delta_list(folder, reader) if DELTA in names else _list_of_ours(folder, names, reader)
+
+
+def _list_of_ours(folder: str, names: Collection[str], reader: Reader) -> FileList | None:
+    """The parts of a dump that kcompact wrote to a store. Refuses what a run has begun and not finished."""
+    place = f"{folder.removeprefix('./')}/{MANIFEST}"
+    if MANIFEST in names:
+        return FileList(place, tuple(manifest_in(place, reader.lines(f"{folder}/{MANIFEST}"))))
+    if any(name.startswith(UNFINISHED) for name in names):
+        reason = "a run that has not finished wrote this, or is writing it: it is not a whole dump"
+        hint = "wait for that run; if it died, run it again with --overwrite, and copy anew what was copied"
+        raise _refusal(folder, reason, hint)
+    return None
+
+
+def manifest_in(place: str, lines: Iterable[bytes]) -> dict[str, int]:
+    """The sizes of the part files of a dump that kcompact wrote, by name, in their order."""
+    try:
+        return {part["name"]: part["bytes"] for part in orjson.loads(b"".join(lines))["parts"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{place}: not a manifest of kcompact") from error
 
 
 def _spark_list(folder: str, reader: Reader) -> FileList:
@@ -216,6 +239,7 @@ def folders_with_lists(names: Iterable[str]) -> dict[str, set[str]]:
     for name in names:
         parts = name.split("/")
         for number, part in enumerate(parts):
-            if part in SIGNS and (number < len(parts) - 1 or part == _HUDI[1]):
+            is_file = number == len(parts) - 1
+            if part in (_SIGNS_AS_FILES if is_file else SIGNS) or (is_file and part.startswith(UNFINISHED)):
                 folders.setdefault("/".join(parts[:number]), set()).add(part)
     return dict(sorted(folders.items()))

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from kcompact.dumps.files.listed_files import ICEBERG, SIGNS, FileList, Reader, list_of
+from kcompact.dumps.files.marks import UNFINISHED
 from kcompact.errors import InputError
 from kcompact.storage.lookup import is_folder, is_there
 
@@ -52,8 +53,9 @@ def _with_a_name(folder: Path) -> Path:
 def _list_at(folder: str) -> FileList | None:
     kept = _KEPT.get({})
     if folder not in kept:
-        names = [sign for sign in SIGNS if is_there(Path(folder, sign))]
-        kept[folder] = list_on_disk(folder, names)
+        signs = [sign for sign in SIGNS if is_there(Path(folder, sign))]
+        markers = [path.name for path in Path(folder).glob(f"{UNFINISHED}*")]
+        kept[folder] = list_on_disk(folder, [*signs, *markers])
     return kept[folder]
 
 

@@ -10,10 +10,16 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-import orjson
-
-from kcompact.dumps.files.listed_files import ICEBERG, SIGNS, FileList, Reader, folders_with_lists, list_of
-from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, doubtful_place, is_mark, is_of_runs
+from kcompact.dumps.files.listed_files import (
+    ICEBERG,
+    SIGNS,
+    FileList,
+    Reader,
+    folders_with_lists,
+    list_of,
+    manifest_in,
+)
+from kcompact.dumps.files.marks import MANIFEST, doubtful_place, is_mark, is_of_runs
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, child_names, list_objects, read
@@ -150,11 +156,6 @@ def _of_prefix(prefix: str, objects: list[StoredObject], listing: Listing) -> li
     names = {entry.address.removeprefix(prefix) for entry in objects}
     if MANIFEST in names:
         return _of_manifest(prefix, objects, listing.notes)
-    if any(name.startswith(UNFINISHED) for name in names):
-        raise InputError(
-            f"{prefix}: a run that has not finished wrote this, or is writing it: it is not a whole dump",
-            hint="wait for that run; if it died, run it again with --overwrite",
-        )
     counting = [entry for entry in objects if _counts(entry, prefix, listing.passed_over)]
     return _listed_ones(prefix, objects, counting, listing.unlisted, is_whole=True)
 
@@ -249,11 +250,8 @@ def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> 
 
 def manifest_parts(prefix: str) -> dict[str, int]:
     """The sizes of the part files of a dump that kcompact wrote, by address, in their order."""
-    try:
-        manifest = orjson.loads(read(prefix + MANIFEST))
-        return {prefix + part["name"]: part["bytes"] for part in manifest["parts"]}
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{prefix}{MANIFEST}: not a manifest of kcompact") from error
+    parts = manifest_in(prefix + MANIFEST, _READER.lines(prefix + MANIFEST))
+    return {prefix + name: size for name, size in parts.items()}
 
 
 def _counts(entry: StoredObject, prefix: str, passed_over: list[str]) -> bool:

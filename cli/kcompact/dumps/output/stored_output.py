@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kcompact.dumps.files.marks import UNFINISHED, WORK, is_of_runs
 from kcompact.errors import OutputError
-from kcompact.storage.file_systems import refuse_odd_parts
+from kcompact.storage.file_systems import refuse_odd_parts, unambiguous
 from kcompact.storage.object_stores import is_address
 
 
@@ -70,6 +70,8 @@ def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
             )
         refuse_odd_parts(address, OutputError)
         _check_apart(option, address, dict.fromkeys(inputs, "read"))
+    if report is not None:
+        _check_apart("--report", report, {output: "written, too"})
 
 
 def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput | None) -> None:
@@ -83,7 +85,7 @@ def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput
 def _check_apart(option: str, address: str, addresses: Mapping[str, str]) -> None:
     """``addresses``: what happens to each of them."""
     for other, use in addresses.items():
-        if is_address(other) and _meet(address, other):
+        if is_address(other) and _meet(unambiguous(address), unambiguous(other)):
             raise OutputError(
                 f"{option} {address} meets {other}, which is {use}",
                 hint=f"choose another prefix with {option}",

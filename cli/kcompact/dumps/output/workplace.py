@@ -1,7 +1,8 @@
 """Where tasks leave what they write: a folder that the driver sees too, a store, or nowhere (a dry run)."""
 
 import io
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -16,7 +17,9 @@ from kcompact.storage.scratch import create_part
 class PartFiles:
     """Whole files of an output on a store, one of each task that has survivors. Picklable.
 
-    ``around``: the bytes before, between and after the survivors of splits.
+    ``around``: the bytes before, between and after the survivors of splits. ``places``: of each split, by id,
+    its place in the output, where that is not the order of ids; then a part holds splits of successive places
+    and is numbered by the first of them.
     """
 
     output: StoredOutput
@@ -24,10 +27,14 @@ class PartFiles:
     container: str | None
     around: tuple[bytes, bytes, bytes]
     parquet: ParquetForm | None = None  # how to make such a file of the survivors
+    places: Mapping[int, int] = field(default_factory=dict)
 
-    def new_name(self, task: str) -> str:
-        """A name for a task's file that no other has: tried again, it does not meet what it left before."""
-        return self.output.part_name(task, letters(NONCE_LETTERS), self.suffix)
+    def new_name(self, number: str) -> str:
+        """A name for a file that no other has: a task that is tried again does not meet what it left before.
+
+        ``number``: six digits, which order part files.
+        """
+        return self.output.part_name(number, letters(NONCE_LETTERS), self.suffix)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,10 @@ class Part:
 
 
 class StoredPart:
-    """The part of one task as a whole file on a store; nothing is written before the first survivors come."""
+    """The part of one task as a whole file on a store; nothing is written before the first survivors come.
+
+    Where files are not in the order of their offsets, there is one for each run of splits that are.
+    """
 
     def __init__(self, plan: IndexPlan, files: PartFiles, task: str, copier: Copier) -> None:
         self._plan = plan
@@ -115,12 +118,14 @@ class StoredPart:
         self._copier = copier
         self._opened: Sequence[BinaryIO] = ()
         self._row_groups: BinaryIO | None = None
+        self._place = -1  # of the last split
         self._meter = Meter(Path(plan.folder), WRITTEN, self._name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
         """Copy one split's survivors; call once per split, with all of them in output order."""
         if not len(positions):
             return Fragment(split_id, self._name, 0, 0, 0)
+        self._begin_anew_where_out_of_order(split_id)
         split = self._plan.split(split_id)
         with file_at_hand(self._plan.file_of(split), split) as file:
             notes = ConversionNotes()
@@ -128,6 +133,16 @@ class StoredPart:
             written = self._copier(chosen, self._ready_for_next(), notes)
         self._meter.add(split.end - split.start)
         return Fragment(split_id, self._name, 0, written, len(positions), notes or None)
+
+    def _begin_anew_where_out_of_order(self, split_id: int) -> None:
+        place = self._files.places.get(split_id)
+        if place is None:
+            return
+        if place != self._place + 1 or not self._opened:
+            self.close()
+            self._opened, self._row_groups = (), None
+            self._name = self._files.new_name(f"{place:06}")
+        self._place = place
 
     def _ready_for_next(self) -> BinaryIO:
         """Where the survivors of the next split go."""
