@@ -237,6 +237,17 @@ def test_credentials_come_from_a_profile_too(tmp_path: Path, monkeypatch: pytest
         read_states(STATE)
 
 
+def test_a_line_feed_behind_the_endpoint_does_not_count_and_in_a_token_is_said(
+    place: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f" {place.endpoint}\n")
+    save(state(300))
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "a\ntoken")
+    with pytest.raises(KcompactError, match="no request can be made with this endpoint") as caught:
+        read_states(STATE)
+    assert "token" not in f"{caught.value}"
+
+
 def test_a_bucket_that_is_not_there_is_said() -> None:
     with (
         pytest.raises(KcompactError, match="s3://no-such-bucket/state/lock: there is no such bucket"),

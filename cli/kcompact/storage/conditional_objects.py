@@ -122,6 +122,10 @@ def _explained(address: str, kind: type[KcompactError]) -> Iterator[None]:
             raise PermissionError from error
         except BaseError as error:
             raise OSError(str(error)) from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of Rust; no module has this class
+                raise
+            raise OSError(str(error)) from error
 
 
 def _store(scheme: str, authority: str) -> "ObjectStore":

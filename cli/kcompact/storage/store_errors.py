@@ -36,6 +36,10 @@ _KNOWN = {
         "a name with // in it, which kcompact cannot ask a store for",
         "copy the objects to a prefix without //, as with aws s3 cp --recursive",
     ),
+    "InvalidHeader|InvalidUri": (
+        "no request can be made with this endpoint and these credentials",
+        "look at both for blanks and line feeds",
+    ),
     "libjvm|libhdfs": (
         "Java or Hadoop's own client library is not found",
         "set JAVA_HOME, HADOOP_HOME and CLASSPATH (hadoop classpath --glob) here and for Spark's workers",

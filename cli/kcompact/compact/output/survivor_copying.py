@@ -21,10 +21,16 @@ _SAMPLED = 16  # one row in so many tells where to cut stretches
 
 
 class SurvivorCopy:
-    """One task's part of the output."""
+    """One task's part of the output.
+
+    Where splits come in another order than that of their ids, all wait for the last one.
+    """
 
     def __init__(self, job: CompactJob, number: int) -> None:
         self._part = open_part(job.plan, job.workplace, f"{number:06}", job.copier)
+        parts = job.workplace.parts
+        self._order = parts.places if parts else {}
+        self._waiting: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by split, where there is such an order
         self._split_id: int | None = None
         self._places: list[tuple[np.ndarray, np.ndarray]] = []  # of its survivors, until all are there
         self._fragments: list[Fragment] = []
@@ -43,15 +49,20 @@ class SurvivorCopy:
             self._places.append((positions[start:end], record_bytes[start:end]))
 
     def finish(self) -> list[Fragment]:
-        """The fragments of the part, by split."""
+        """The fragments of the part, in the order of the output."""
         self._copy_split()
+        for split_id in sorted(self._waiting, key=self._order.__getitem__):
+            self._fragments.append(self._part.copy(split_id, *self._waiting[split_id]))
         self._part.close()
         return self._fragments
 
     def _copy_split(self) -> None:
         if self._split_id is not None:
             positions, record_bytes = map(np.concatenate, zip(*self._places, strict=True))
-            self._fragments.append(self._part.copy(self._split_id, positions, record_bytes))
+            if self._order:
+                self._waiting[self._split_id] = positions, record_bytes
+            else:
+                self._fragments.append(self._part.copy(self._split_id, positions, record_bytes))
             self._places = []
 
 
