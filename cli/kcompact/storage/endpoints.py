@@ -107,7 +107,7 @@ def azure_account(authority: str) -> AzureAccount:
 
 
 def _variable(*names: str) -> str:
-    """The first of these variables that is set, without a line feed from the end of a file; empty if none is."""
+    """The first of these variables that is set, without blanks and line feeds around it; empty if none is."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), "")
 
 
