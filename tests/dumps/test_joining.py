@@ -9,7 +9,7 @@ from conftest import Run
 from dump_pipeline import copied, index_all, planned
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.output.assemble import joined
+from kcompact.dumps.output.assemble import joined, order_notes
 from kcompact.dumps.records.record import Record
 from kcompact.errors import OutputError
 
@@ -60,6 +60,23 @@ def test_files_of_two_formats_are_not_joined(tmp_path: Path, other: bytes, diffe
     (tmp_path / "2").write_bytes(other)
     with pytest.raises(OutputError, match=difference):
         join([tmp_path / "1", tmp_path / "2"], str(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("output", "remedy"), [("out.jsonl", "compact it once more to sort it"), ("s3://bucket/out/", "-o FILE,")]
+)
+def test_an_output_that_is_not_in_order_is_named_with_what_sorts_it(
+    output: str, remedy: str, tmp_path: Path
+) -> None:
+    """Of part files on a store, none is sorted with another, however often they are compacted."""
+    paths = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
+    for path in paths:
+        path.write_bytes(LINE % 0)
+    arguments = [str(path) for path in paths]
+    with open_dump(arguments, ReadOptions()) as dump:
+        (note,) = order_notes(planned(dump, arguments, output), {(0, 1)})
+    assert note.startswith(f"{output} is not in offset order: {paths[1]} follows {paths[0]} and holds")
+    assert remedy in note
 
 
 @pytest.mark.spark

@@ -10,6 +10,7 @@ import pytest
 
 from conftest import Run
 from kcompact.dumps.files import sources, stored
+from kcompact.dumps.files.marks import REPORT_FILES
 from kcompact.dumps.files.sources import find_files, listings_kept, notes_on_files
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject
@@ -365,6 +366,9 @@ STORED = {
     "ours/a/part-b": "x",
     "begun/a/_unfinished-abcdefgh": "",
     "begun/a/part-a": "x",
+    "beside/a": "x",
+    **{f"beside/{folder}/{name}": "x" for folder in ("a.report", "b") for name in REPORT_FILES},
+    "beside/c.report/gaps.csv": "x",
 }
 
 
@@ -381,6 +385,11 @@ STORED = {
         ("s3://b/ours/", ["ours/a/part-a"], 1),
         ("s3://b/ours/*/part-*", ["ours/a/part-a"], 1),
         ("s3://b/ours/a/part-b", ["ours/a/part-b"], 0),
+        (
+            "s3://b/beside/",
+            ["beside/a", *sorted(f"beside/b/{name}" for name in REPORT_FILES), "beside/c.report/gaps.csv"],
+            0,
+        ),
     ],
 )
 def test_prefixes_and_patterns_of_a_store_follow_lists(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 MANIFEST = "_kcompact.json"
 UNFINISHED = "_unfinished-"
 SUCCESS = "_SUCCESS"
+REPORT = ".report"  # ends the name of a folder that holds these
 REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
 WORK = "_work-"
 RUN_LETTERS = 8

@@ -15,7 +15,7 @@ from kcompact.counted import counted
 from kcompact.dumps.files.descriptors import own_path
 from kcompact.dumps.files.listed_files import FileList
 from kcompact.dumps.files.lists_on_disk import file_lists_kept, list_above, list_around, list_on_disk
-from kcompact.dumps.files.marks import REPORT_FILES, doubtful_place, is_mark, is_marked_folder
+from kcompact.dumps.files.marks import REPORT, REPORT_FILES, doubtful_place, is_mark, is_marked_folder
 from kcompact.dumps.files.stored import (
     Listing,
     forget_listings,
@@ -282,7 +282,7 @@ def _listed_files(folder: str, file_list: FileList, within: str, listing: Listin
 
 def _is_report(folder: str) -> bool:
     """Whether a folder is a report of ours, as it lies beside an earlier run's output, and nothing else."""
-    return folder.endswith(".report") and {path.name for path in Path(folder).iterdir()} == {*REPORT_FILES}
+    return folder.endswith(REPORT) and {path.name for path in Path(folder).iterdir()} == {*REPORT_FILES}
 
 
 def _holds_anything(folder: str) -> bool:

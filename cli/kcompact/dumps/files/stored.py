@@ -19,7 +19,7 @@ from kcompact.dumps.files.listed_files import (
     list_of,
     manifest_in,
 )
-from kcompact.dumps.files.marks import MANIFEST, doubtful_place, is_mark, is_of_runs
+from kcompact.dumps.files.marks import MANIFEST, REPORT, REPORT_FILES, doubtful_place, is_mark, is_of_runs
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, child_names, list_objects, read
@@ -156,8 +156,21 @@ def _of_prefix(prefix: str, objects: list[StoredObject], listing: Listing) -> li
     names = {entry.address.removeprefix(prefix) for entry in objects}
     if MANIFEST in names:
         return _of_manifest(prefix, objects, listing.notes)
+    reports = _reports(objects)
+    listing.passed_over.extend(reports)
     counting = [entry for entry in objects if _counts(entry, prefix, listing.passed_over)]
+    counting = [entry for entry in counting if folder_of(entry.address) not in reports]
     return _listed_ones(prefix, objects, counting, listing.unlisted, is_whole=True)
+
+
+def _reports(objects: list[StoredObject]) -> list[str]:
+    """The folders that hold a report of ours and nothing else, as they lie beside an earlier run's output."""
+    names: dict[str, set[str]] = {}
+    for entry in objects:
+        folder, _, name = entry.address.rpartition("/")
+        if folder.endswith(REPORT) and name:
+            names.setdefault(folder, set()).add(name)
+    return [folder for folder, held in names.items() if held == {*REPORT_FILES}]
 
 
 def _listed_ones(

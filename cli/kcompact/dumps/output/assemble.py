@@ -39,9 +39,13 @@ def order_notes(outputs: OutputPlan, overtaken: set[tuple[int, int]]) -> list[st
         paths = {file.file_id: file.path for file in target.files}
         pair = min((pair for pair in overtaken if pair[0] in paths and pair[1] in paths), default=None)
         if pair is not None:
+            place = str(target.path)
+            remedy = "compact it once more to sort it, or write one file each with -o DIR/"
+            if outputs.stored is not None:  # part files, none of which is sorted with another
+                place, remedy = outputs.stored.prefix, "-o FILE, compacted once more, makes a file that is"
             notes.append(
-                f"{target.path} is not in offset order: {paths[pair[1]]} follows {paths[pair[0]]} and holds"
-                " smaller offsets; compact it once more to sort it, or write one file each with -o DIR/"
+                f"{place} is not in offset order: {paths[pair[1]]} follows {paths[pair[0]]} and holds"
+                f" smaller offsets; {remedy}"
             )
     return notes
 

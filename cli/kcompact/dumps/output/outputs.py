@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from kcompact.counted import counted
 from kcompact.dumps.files.containers import CONTAINER_SUFFIXES
 from kcompact.dumps.files.file_names import DATA_SUFFIXES, split_suffixes
-from kcompact.dumps.files.marks import REPORT_FILES, RUN_LETTERS
+from kcompact.dumps.files.marks import REPORT, REPORT_FILES, RUN_LETTERS
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
@@ -112,7 +112,7 @@ def _on_store(arguments: list[str], output: str, choice: OutputChoice) -> Output
     """A prefix of a store; the report beside it, unless it goes to a folder here."""
     report = choice.report if choice.report and is_address(choice.report) else None
     if not (choice.report or choice.no_report):
-        report = f"{output.rstrip('/')}.report/"
+        report = f"{output.rstrip('/')}{REPORT}/"
     check_prefixes(output, report, arguments)
     stored = StoredOutput(output, report, letters(RUN_LETTERS))
     folder = Path(_whole_name("--report", choice.report)) if choice.report and report is None else None
@@ -190,7 +190,7 @@ def _report_folder(names: OutputNames, choice: OutputChoice) -> Path | None:
     if names.result is None:
         return None
     name = names.result.name if names.folder else split_suffixes(names.result.name)[0]
-    return names.result.with_name(f"{name}.report")
+    return names.result.with_name(f"{name}{REPORT}")
 
 
 def _whole_name(option: str, path: str) -> str:
@@ -212,7 +212,7 @@ def _refuse_report_of_another(report: Path, result: Path | None, prefix: str | N
     if owner is None or owner == prefix or not _is_another(owner, report, result):
         return
     hint = "choose another place with --report"
-    if result is not None and _may_take(own_place := result.with_name(f"{result.name}.report"), result):
+    if result is not None and _may_take(own_place := result.with_name(f"{result.name}{REPORT}"), result):
         hint += f" {shlex.quote(str(own_place))}, or another name with -o"
     raise OutputError(f"{report} exists already, and is the report of {owner}", hint=hint)
 
