@@ -154,3 +154,15 @@ def test_a_report_that_is_wanted_and_not_wanted_is_asked_about(tmp_path: Path) -
     choice = OutputChoice("out.jsonl", str(tmp_path / "report"), no_report=True)
     with pytest.raises(OutputError, match="exclude each other"):
         name_outputs(["a.jsonl"], ["a.jsonl"], choice)
+
+
+def test_a_whole_bucket_s_report_needs_a_place(tmp_path: Path) -> None:
+    inputs = dump_files(tmp_path / "d.jsonl")
+    with pytest.raises(OutputError, match="s3://bucket/: a whole bucket has nothing beside it") as caught:
+        name_outputs(inputs, inputs, OutputChoice("s3://bucket/"))
+    assert "--report" in str(caught.value.hint)
+    for choice in (
+        OutputChoice("s3://bucket/", "s3://other/"),
+        OutputChoice("s3://bucket/", None, no_report=True),
+    ):
+        assert name_outputs(inputs, inputs, choice).stored

@@ -14,6 +14,7 @@ from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, le
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
+from kcompact.storage.file_systems import parts_of
 from kcompact.storage.lookup import is_file, is_folder
 from kcompact.storage.object_stores import is_address, refuse_other_address
 from kcompact.storage.replacing import check_replaceable
@@ -112,6 +113,11 @@ def _on_store(arguments: list[str], output: str, choice: OutputChoice) -> Output
     """A prefix of a store; the report beside it, unless it goes to a folder here."""
     report = choice.report if choice.report and is_address(choice.report) else None
     if not (choice.report or choice.no_report):
+        if not parts_of(output).key:
+            raise OutputError(
+                f"{output}: a whole bucket has nothing beside it where its report could lie",
+                hint="write below it, as to s3://bucket/prefix/, or name the report's place with --report",
+            )
         report = f"{output.rstrip('/')}{REPORT}/"
     check_prefixes(output, report, arguments)
     stored = StoredOutput(output, report, letters(RUN_LETTERS))
