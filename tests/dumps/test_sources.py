@@ -61,17 +61,19 @@ def test_links_to_files_count_and_links_to_folders_do_not(folder: Path) -> None:
 
 
 def test_links_to_folders_broken_links_and_pipes_are_left_out_with_a_note(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text("x")
-    (tmp_path / "older").symlink_to(tmp_path)
-    (tmp_path / "broken.jsonl").symlink_to(tmp_path / "nowhere")
-    os.mkfifo(tmp_path / "pipe.jsonl")
+    folder, elsewhere = tmp_path / "in", tmp_path / "in-older"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (folder / "a.jsonl").write_text("x")
+    (folder / "older").symlink_to(elsewhere)
+    (folder / "back").symlink_to(folder)
+    (folder / "broken.jsonl").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(folder / "pipe.jsonl")
 
-    (note,) = notes_on_files([str(tmp_path)])
+    (note,) = notes_on_files([str(folder)])
 
     names, reason = note.split(": ")
-    assert set(names.split(", ")) == {
-        f"{tmp_path}/{name}" for name in ("older", "broken.jsonl", "pipe.jsonl")
-    }
+    assert set(names.split(", ")) == {f"{folder}/{name}" for name in ("older", "broken.jsonl", "pipe.jsonl")}
     assert "a link to a folder, or no file" in reason
 
 

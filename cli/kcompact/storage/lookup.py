@@ -5,6 +5,7 @@ a name is too long. Here these raise OSError, so that they can be named.
 """
 
 import errno
+import os
 import stat
 from pathlib import Path
 
@@ -36,3 +37,9 @@ def is_folder(path: str | Path) -> bool:
 def is_file(path: str | Path) -> bool:
     """Whether a regular file is there."""
     return stat.S_ISREG(mode_of(path))
+
+
+def leads_back(path: str) -> bool:
+    """Whether a link leads to a folder that it lies in, at whatever depth."""
+    target = os.path.realpath(path)  # Path.resolve raises for a circle of links
+    return Path(os.path.realpath(Path(path).parent)).is_relative_to(target)

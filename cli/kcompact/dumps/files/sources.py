@@ -24,7 +24,7 @@ from kcompact.dumps.files.stored import (
     stored_files,
 )
 from kcompact.errors import InputError
-from kcompact.storage.lookup import is_file, is_folder, is_there
+from kcompact.storage.lookup import is_file, is_folder, is_there, leads_back
 from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
@@ -264,7 +264,7 @@ def _is_data(entry: os.DirEntry[str], listing: Listing) -> bool:
     is_marked, is_file = is_mark([entry.name]), entry.is_file()
     if is_file and (entry.stat().st_size == 0 or not is_marked):
         return entry.stat().st_size > 0  # which the entry keeps
-    if doubtful_place([entry.name]) if is_marked else not is_file:
+    if doubtful_place([entry.name]) if is_marked else not is_file and not leads_back(entry.path):
         listing.passed_over.append(entry.path)
     return False
 
