@@ -82,7 +82,7 @@ class _HorizonRuns(NamedTuple):
         return np.where(inside, self.horizon_ms[run] if len(self.horizon_ms) else 0, UNKNOWN_HORIZON_MS)
 
     def below(self, others: Self) -> Self:
-        """Both together; ``others`` count where they have a horizon as well."""
+        """Both together, ascending and apart; where both have a horizon, that of ``others`` counts."""
         points = np.unique(np.concatenate([self.first, self.last + 1, others.first, others.last + 1]))
         horizon_ms = others.at(points)
         horizon_ms = np.where(horizon_ms == UNKNOWN_HORIZON_MS, self.at(points), horizon_ms)

@@ -119,7 +119,10 @@ class StoredPublication:
         return own is None or own < max(claims.values())
 
     def _is_published(self) -> bool:
-        """As the store says: a manifest whose writing failed may have arrived all the same."""
+        """As the store says: a manifest whose writing failed may have arrived all the same.
+
+        The run's letters are in no other run's manifest, and a damaged one is not to be parsed here.
+        """
         manifest = self._output.prefix + MANIFEST
         return bool(list_objects(manifest)) and self._output.run.encode() in read(manifest)
 

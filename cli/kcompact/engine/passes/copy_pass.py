@@ -108,7 +108,8 @@ class Part:
 class StoredPart:
     """The part of one task as a whole file on a store; nothing is written before the first survivors come.
 
-    Where files are not in the order of their offsets, there is one for each run of splits that are.
+    Where files are not in the order of their offsets, there is one for each series of splits that follow one
+    another in it. A split without survivors ends such a series, too: the task does not know whose it was.
     """
 
     def __init__(self, plan: IndexPlan, files: PartFiles, task: str, copier: Copier) -> None:
