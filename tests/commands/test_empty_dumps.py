@@ -126,6 +126,41 @@ def test_a_compaction_that_leaves_nothing_is_verified(suffix: str, tmp_path: Pat
     assert (lost.exit_code, "missing-log" in lost.stdout) == (1, True), lost.stderr
 
 
+@pytest.mark.parametrize("suffix", ["json", "jsonl.gz"])
+def test_files_of_a_folder_that_hold_no_record_are_passed_over(
+    suffix: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """As a compaction leaves them where all records of a file are superseded in another, or all deleted."""
+    write, before, after = write_array if suffix == "json" else write_packed, tmp_path / "d", tmp_path / "out"
+    before.mkdir()
+    old, new = (Record("t", 0, offset, 5, b"k", b"v", ()) for offset in (0, 1))
+    for name, records in {"1": [old], "2": [old._replace(key=b"l", offset=3)], "3": [new]}.items():
+        write(before / f"{name}.{suffix}", records)
+    for lines in before.glob("*.lines"):
+        lines.unlink()
+
+    assert kcompact("compact", before, "-o", after).exit_code == 0
+    assert kcompact("verify", before, after, "--cleanup-policy", "compact").exit_code == 0
+    assert kcompact("compact", after, "-o", tmp_path / "again").exit_code == 0
+    assert {path.name for path in (tmp_path / "again").iterdir()} == {f"2.{suffix}", f"3.{suffix}"}
+    for path in (tmp_path / "again").iterdir():
+        assert path.read_bytes() == (after / path.name).read_bytes()
+    alone = kcompact("compact", after / f"1.{suffix}", after / f"3.{suffix}", "-o", tmp_path / "one")
+    assert alone.exit_code == 2, "it was named"
+
+
+def test_a_folder_that_a_compaction_left_without_any_record_is_verified(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    before, after = tmp_path / "d", tmp_path / "out"
+    before.mkdir()
+    for offset in (0, 1):
+        write_packed(before / f"{offset}.jsonl.gz", [tombstone("k", offset=offset)])
+        (before / f"{offset}.jsonl.lines").unlink()
+    assert kcompact("compact", before, "-o", after, "--drop-tombstones").exit_code == 0
+    assert kcompact("verify", before, after).exit_code == 0
+
+
 @pytest.mark.parametrize("text", ["", "[]", " [\n]\n", "\n\n"])
 def test_a_file_without_any_record_is_refused_as_an_input(text: str, tmp_path: Path, kcompact: Cli) -> None:
     (tmp_path / "e.json").write_text(text)

@@ -82,6 +82,25 @@ def test_two_inputs_of_one_name_cannot_go_into_one_folder(tmp_path: Path) -> Non
     assert in_folder.paths == (tmp_path / "out/a/x.jsonl", tmp_path / "out/b/x.jsonl")
 
 
+def test_objects_below_a_prefix_keep_their_paths_in_a_folder(tmp_path: Path) -> None:
+    files = [f"s3://bucket/in/partition={number}//day=1/data.jsonl" for number in (0, 1)]
+
+    names = name_outputs(
+        ["s3://bucket/in"], [*files, "s3://bucket/in//x.jsonl"], OutputChoice(f"{tmp_path}/o/")
+    )
+
+    paths = ("o/partition=0/day=1/data.jsonl", "o/partition=1/day=1/data.jsonl", "o/x.jsonl")
+    assert names.paths == tuple(tmp_path / path for path in paths)
+    with pytest.raises(OutputError, match=r"two inputs are called data\.jsonl"):
+        name_outputs(["s3://bucket/in/**"], files, OutputChoice(output=f"{tmp_path}/o/"))
+
+
+def test_objects_whose_keys_differ_by_slashes_alone_cannot_go_into_one_folder(tmp_path: Path) -> None:
+    files = ["s3://bucket/in/a/x.jsonl", "s3://bucket/in/a//x.jsonl"]
+    with pytest.raises(OutputError, match=r"two inputs are called a/x\.jsonl"):
+        name_outputs(["s3://bucket/in/"], files, OutputChoice(output=f"{tmp_path}/o/"))
+
+
 def test_a_link_in_a_folder_keeps_its_own_name(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "elsewhere.jsonl")
     (tmp_path / "d").mkdir()

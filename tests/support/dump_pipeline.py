@@ -80,4 +80,4 @@ def _fragment(file: DumpFile, split: Split, rows: list[dict[str, int]]) -> bytes
 def planned(dump: Dump, arguments: list[str], output: str | Path) -> OutputPlan:
     """Where a dump's survivors go with ``-o``."""
     names = name_outputs(arguments, [file.path for file in dump.files], OutputChoice(str(output)))
-    return names.plan(dump.files)
+    return names.plan(dump.files, dump.numbers)

@@ -80,7 +80,7 @@ class CompactCommand(Command):
             shared = None if self.output.dry_run or names.stored else publication.work_folder
             options = self.log_options.beside(self.read_options())
             dump = stack.enter_context(places.open(self.dumps, options, shared))
-            outputs = with_writers(names.plan(dump.files), self.output.to)
+            outputs = with_writers(names.plan(dump.files, dump.numbers), self.output.to)
             dump.files = joined(outputs)
             in_use = state_in_use(state, dump, places)
             beside = self._beside(stack, places, in_use.beside if in_use else None)

@@ -18,7 +18,7 @@ from kcompact.dumps.opened_files import open_group, opened_apart
 from kcompact.dumps.options import LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import grouped, refuse_tombstones_apart
 from kcompact.dumps.records.layout import DumpFile, Split
-from kcompact.errors import InputError, StoreError
+from kcompact.errors import InputError, NoRecordsError, StoreError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
@@ -35,7 +35,8 @@ class Dump:
     """The files of one dump. A context: ``spool``, the folder of unpacked files, is gone at its end.
 
     Whatever went wrong inside, if a file changed meanwhile, that is why (InputError): ``stamps`` show it.
-    ``left_out`` names only those files that are this dump's.
+    ``left_out`` names only those files that are this dump's. ``numbers``: of each file, by its id, the place
+    among all that were found (``find_files``), some of which may hold no record.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Dump:
         left_out: LeftOut,
     ) -> None:
         self.files = files
+        self.numbers = tuple(range(len(files)))
         self.options = options
         self.notes = _notes_of(files)
         self.left_out = left_out
@@ -103,14 +105,34 @@ def open_dump(
             opened_files = _open_in_tasks(groups, options, spool, opening)
         else:
             opened_files = [file for _, file in _open_or_tell(range(len(groups)), groups, options, spool)]
+        numbers = _numbers_with_records(opened_files, paths)
         files = [file for file in opened_files if isinstance(file, DumpFile)]
-        unreadable = [file for file in opened_files if isinstance(file, UnreadableFile)]
+        unreadable = [file for n in numbers if isinstance(file := opened_files[n], UnreadableFile)]
         if unreadable:
             check_stamps(stamps)
             raise refuse(unreadable, keep_going=options.keep_going and bool(files))
+        files = [replace(file, file_id=file_id) for file_id, file in enumerate(files)]
         dump = Dump(tuple(_agreed(files)), options, stack.pop_all(), stamps, left_out)
+        dump.numbers = numbers
         dump.notes += notes_on_files(paths)
         return dump
+
+
+def _numbers_with_records(opened_files: list[DumpFile | UnreadableFile], paths: list[str]) -> tuple[int, ...]:
+    """The numbers of files, but for those that were not named and hold no record: outputs of ours may be so.
+
+    Raises NoRecordsError where all are.
+    """
+    empty = {
+        number: file.error
+        for number, file in enumerate(opened_files)
+        if isinstance(file, UnreadableFile)
+        and isinstance(file.error, NoRecordsError)
+        and not set(paths) & set(file.paths)
+    }
+    if empty and len(empty) == len(opened_files):
+        raise empty[0]
+    return tuple(number for number in range(len(opened_files)) if number not in empty)
 
 
 def _open_or_tell(

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -52,10 +53,12 @@ class OutputNames:
         """The file or folder that will hold the survivors; None for standard output, or on a store."""
         return None if self.to_stdout or self.stored else self.folder or self.paths[0]
 
-    def plan(self, files: tuple[DumpFile, ...]) -> "OutputPlan":
-        """The same, once the dump's files are opened."""
-        groups = [(file,) for file in files] if self.folder is not None else [files]
-        targets = [Target(path, group) for path, group in zip(self.paths, groups, strict=True)]
+    def plan(self, files: tuple[DumpFile, ...], numbers: Sequence[int]) -> "OutputPlan":
+        """The same, once the dump's files are opened; ``numbers`` as ``Dump`` has them."""
+        if self.folder is None:
+            targets = [Target(self.paths[0], files)]
+        else:
+            targets = [Target(self.paths[n], (file,)) for n, file in zip(numbers, files, strict=True)]
         return OutputPlan(**vars(self), targets=tuple(targets))
 
     def check_replaceable(self, *, overwrite: bool) -> None:
@@ -135,7 +138,7 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
         return _named(arguments, files, output)
     if len(arguments) == 1 and is_folder(arguments[0]):
         folder = Path(os.path.realpath(arguments[0]))
-        return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), Path(arguments[0]))
+        return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), _above_all(arguments, files))
     if len(arguments) == 1 and len(files) == 1 and is_file(arguments[0]):
         path = Path(files[0])
         stem, suffixes = split_suffixes(path.name)
@@ -154,29 +157,40 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
 
 def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
     path = Path(_whole_name("-o", output))
-    base = Path(arguments[0]) if len(arguments) == 1 and is_folder(arguments[0]) else None
-    if output.endswith("/") or is_folder(path) or (base is not None and not _is_a_file_s(path, base)):
-        return _in_folder(files, path, base)
+    above = _above_all(arguments, files)
+    if output.endswith("/") or is_folder(path) or (above and not _is_a_file_s(path, PurePath(above))):
+        return _in_folder(files, path, above)
     return OutputNames((path,))
 
 
-def _is_a_file_s(output: Path, folder: Path) -> bool:
+def _above_all(arguments: list[str], files: list[str]) -> str:
+    """The one folder, or prefix of a store, that was named as the dump; empty: other things were."""
+    argument, *others = arguments
+    if others:
+        return ""
+    if is_address(argument):
+        above = argument.rstrip("/") + "/"
+        return above if all(file.startswith(above) for file in files) else ""
+    return os.path.join(Path(argument), "") if is_folder(argument) else ""  # noqa: PTH118  ends in a slash
+
+
+def _is_a_file_s(output: Path, folder: PurePath) -> bool:
     """Whether the name of an output for a folder's dump is that of a file, and not of one more folder."""
     suffix = PurePath(split_suffixes(output.name)[1]).suffix or output.suffix
     return suffix.lower() in DATA_SUFFIXES | CONTAINER_SUFFIXES.keys() and suffix != folder.suffix
 
 
-def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames:
-    """One output per input, under the input's name (below ``base``, its path there)."""
+def _in_folder(files: list[str], folder: Path, above: str) -> OutputNames:
+    """One output per input, under the input's name (under its path where one folder is ``above`` all)."""
     if STDIO in files:
         raise OutputError(
             f"standard input has no name for a file in {folder}",
             hint=f"name one: -o {shlex.quote(f'{folder}/orders.jsonl')}",
         )
     targets: dict[str, str] = {}
-    above = os.path.join(base, "") if base else ""  # noqa: PTH118  strings: there may be ten thousand
     for file in files:
-        name = file.removeprefix(above) if base else os.path.basename(file)  # noqa: PTH119
+        name = file.removeprefix(above) if above else os.path.basename(file)  # noqa: PTH119
+        name = os.path.normpath(name.lstrip("/"))  # keys of a store may have several slashes in a row
         if name in targets:
             raise OutputError(
                 f"two inputs are called {name}: {targets[name]} and {file}",
