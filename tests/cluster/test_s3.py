@@ -1,5 +1,6 @@
 """Dumps of an object store, in and out, on one machine."""
 
+import gzip
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -140,6 +141,55 @@ def test_objects_whose_names_are_not_in_the_order_of_offsets_come_out_in_it(
     assert verify.returncode == 0, verify.stdout
     names = [name for name in place.objects("s3://bucket/ordered/") if name.startswith("part-")]
     assert [int(name[5:11]) for name in names] == parts
+
+
+def _put_sink_s(store: S3, prefix: str) -> dict[str, list[bytes]]:
+    """What Aiven's sink leaves of two partitions in folders by day; the lines that stay, by partition."""
+    live = {}
+    for partition in (0, 1):
+        lines = [
+            b'{"key":"k%d","value":"%d","offset":%d,"timestamp":%d,"headers":[]}\n' % (n % 7, partition, n, n)
+            for n in range(30)
+        ]
+        for day in range(3):
+            part = b"".join(lines[day * 10 : day * 10 + 10])
+            store.put(f"{prefix}2026-11-0{day + 1}/orders-{partition}-{day * 10}.gz", gzip.compress(part))
+        live[f"topic=orders/partition={partition}/"] = lines[-7:]
+    return live
+
+
+def test_an_archive_whose_names_tell_the_logs_is_compacted_as_it_is(store: S3, tmp_path: Path) -> None:
+    live = _put_sink_s(store, "s3://bucket/sink/")
+    place = {"environment": store.environment, "folder": tmp_path}
+    for source in ("s3://bucket/sink/", "s3://bucket/sink/**"):
+        line = ("compact", source, "-o", "s3://bucket/of-sink/", "--overwrite", "-q")
+        assert run_kcompact(*line, **place).returncode == 0
+
+        objects = store.objects("s3://bucket/of-sink/")
+        for folder, lines in live.items():
+            parts = {name.removeprefix(folder): objects.pop(name) for name in [*objects] if folder in name}
+            assert records_of(parts) == b"".join(lines)
+        assert set(objects) == {"_SUCCESS", "_kcompact.json"}
+    for after in ("s3://bucket/of-sink/", "s3://bucket/of-sink/**"):
+        verify = run_kcompact("verify", "s3://bucket/sink/", after, **place)
+        assert verify.returncode == 0, verify.stdout
+
+    assert run_kcompact("compact", "s3://bucket/of-sink/", "-o", tmp_path / "d/", **place).returncode == 0
+    assert {f"{path.relative_to(tmp_path / 'd').parent}/" for path in (tmp_path / "d").glob("**/*.gz")} == {
+        *live
+    }
+
+
+def test_an_archive_that_has_no_offsets_needs_another_format(store: S3, tmp_path: Path) -> None:
+    store.put("s3://bucket/counted/orders+0+0000000000.json", b'{"id":1}\n{"id":1}\n')
+    run = run_kcompact(
+        *("compact", "s3://bucket/counted/", "-o", "s3://bucket/o4/", "--key-field", "id"),
+        environment=store.environment,
+        folder=tmp_path,
+    )
+    assert run.returncode == 2
+    assert "do not say their topic, partition and offset" in run.stderr
+    assert store.objects("s3://bucket/o4/") == {}
 
 
 def test_a_run_that_fails_leaves_nothing_on_the_store(store: S3, tmp_path: Path) -> None:

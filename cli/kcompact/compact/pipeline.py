@@ -76,7 +76,7 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
     # What files are joined into is in the order of offsets, if there is one.
     overtaken = set() if ranks else scan.overtaken
     if decided.stages is not None:
-        job = _in_order(decided.job, ranks, scan.file_ids) if ranks else decided.job
+        job = _in_order(decided.job, ranks, scan.file_ids)
         written = write(decided.stages, job, scan.summaries)
         figures = written.figures
         if ranks:
@@ -92,14 +92,14 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
 
 
 def _in_order(job: CompactJob, ranks: Mapping[int, int], file_ids: Mapping[int, int]) -> CompactJob:
-    """The job whose part files on a store, if there are any, come in the order of ``ranks`` of files.
+    """The job whose part files on a store, if there are any, come in the order of ``ranks`` of files, if any.
 
     ``file_ids`` tells the file of each split.
     """
     parts = job.workplace.parts
-    if parts is None:
+    if parts is None or not (ranks or parts.folders):
         return job
-    splits = sorted(file_ids, key=lambda split_id: (ranks[file_ids[split_id]], split_id))
+    splits = sorted(file_ids, key=lambda split_id: (ranks.get(file_ids[split_id], 0), split_id))
     places = {split_id: place for place, split_id in enumerate(splits)}
     return replace(job, workplace=replace(job.workplace, parts=replace(parts, places=places)))
 

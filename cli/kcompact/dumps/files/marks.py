@@ -12,7 +12,7 @@ WORK = "_work-"
 RUN_LETTERS = 8
 NONCE_LETTERS = 6
 _OF_RUNS = re.compile(
-    rf"part-\d{{6}}-[a-z]{{{RUN_LETTERS}}}-[a-z]{{{NONCE_LETTERS}}}(\.[^/]+)?"
+    rf"(topic=[^/]+/)?(partition=\d+/)?part-\d{{6}}-[a-z]{{{RUN_LETTERS}}}-[a-z]{{{NONCE_LETTERS}}}(\.[^/]+)?"
     rf"|{UNFINISHED}[a-z]{{{RUN_LETTERS}}}|{WORK}[a-z]{{{RUN_LETTERS}}}/(removed|gaps)-\d{{6,}}"
 )
 _FILES = {MANIFEST, SUCCESS, "_metadata", "_common_metadata"}  # the last ones: Parquet's, of all of a folder

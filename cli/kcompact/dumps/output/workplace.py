@@ -17,9 +17,10 @@ from kcompact.storage.scratch import create_part
 class PartFiles:
     """Whole files of an output on a store, one of each task that has survivors. Picklable.
 
-    ``around``: the bytes before, between and after the survivors of splits. ``places``: of each split, by id,
-    its place in the output, where that is not the order of ids; then a part holds splits of successive places
-    and is numbered by the first of them.
+    ``around``: the bytes before, between and after the survivors of splits. ``folders``: of each file, by id,
+    where its parts lie below the prefix, if that has to tell their log. ``places``: of each split, by id, its
+    place in the output, where that is not the order of ids, or there are folders; then a part holds splits of
+    successive places and of one folder, and is numbered by the first of them.
     """
 
     output: StoredOutput
@@ -27,6 +28,7 @@ class PartFiles:
     container: str | None
     around: tuple[bytes, bytes, bytes]
     parquet: ParquetForm | None = None  # how to make such a file of the survivors
+    folders: Mapping[int, str] = field(default_factory=dict)
     places: Mapping[int, int] = field(default_factory=dict)
 
     def new_name(self, number: str) -> str:

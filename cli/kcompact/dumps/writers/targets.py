@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path, PurePath
 
+from kcompact.broker.log_names import parse_log_name
 from kcompact.dumps.files.containers import output_container
 from kcompact.dumps.files.file_names import data_suffix, split_suffixes
 from kcompact.dumps.output.assemble import around, parquet_form
@@ -97,7 +98,7 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
             path = output.files[0].path
             hint = "add --to avro, --to parquet, --to jsonl or --to csv" if outputs.stored else CONVERT_HINT
             raise OutputError(f"{path}: keys and values lie in files of their own", hint=hint)
-        if name is None:
+        if name is None and not outputs.stored:
             _refuse_logs_by_name(output)
         targets.append(output if name is None else replace(output, writer=open_writer(name, output.files)))
     return replace(outputs, targets=tuple(targets))
@@ -154,7 +155,9 @@ def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool
         own_outputs = _own_outputs(outputs) if is_here else frozenset()
         return Workplace(str(folder), is_afar=is_afar, own_outputs=own_outputs)
     target = outputs.targets[0]
-    parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target), parquet_form(target))
+    folders = {} if target.writer else {file.file_id: _folder_of_parts(file) for file in target.files}
+    folders = folders if any(folders.values()) else {}
+    parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target), parquet_form(target), folders)
     return Workplace(outputs.stored.work if reports else None, parts)
 
 
@@ -177,11 +180,22 @@ def _kind_of_parts(target: Target) -> tuple[str, str | None]:
     """The suffix of part files, and the container that they are packed in."""
     if target.writer is not None:
         return target.writer.suffix, None
-    for file in target.files:
-        if file.dialect.topic is None or file.dialect.partition is None:
-            raise OutputError(
-                f"{file.path}: its records do not say their topic and partition, nor would part files",
-                hint="add --to jsonl, --to avro or --to csv: these formats say both",
-            )
     first = target.files[0]
     return split_suffixes(PurePath(first.path).name)[1], first.container
+
+
+def _folder_of_parts(file: DumpFile) -> str:
+    """The folder below a prefix that says topic and partition of a file's records, as far as they do not.
+
+    Raises OutputError where more is lacking than folders can say.
+    """
+    dialect = file.dialect
+    topic = "" if dialect.topic is not None else f"topic={file.topic}/"
+    partition = "" if dialect.partition is not None else f"partition={file.partition}/"
+    can_be_told = dialect.offset is not None and parse_log_name(f"{file.topic}-0") is not None
+    if (topic or partition) and (file.layout == "dump_log" or not can_be_told):
+        raise OutputError(
+            f"{file.path}: its records do not say their topic, partition and offset, nor would part files",
+            hint="add --to jsonl, --to avro or --to csv: these formats say all three",
+        )
+    return topic + partition

@@ -15,7 +15,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import WHOLE, Fragment
 from kcompact.dumps.output.workplace import PartFiles, Workplace
 from kcompact.dumps.parquet.parquet_output import row_groups_in, write_parquet
-from kcompact.dumps.records.layout import Chosen, ConversionNotes
+from kcompact.dumps.records.layout import Chosen, ConversionNotes, Split
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
@@ -108,8 +108,9 @@ class Part:
 class StoredPart:
     """The part of one task as a whole file on a store; nothing is written before the first survivors come.
 
-    Where files are not in the order of their offsets, there is one for each series of splits that follow one
-    another in it. A split without survivors ends such a series, too: the task does not know whose it was.
+    Where files are not in the order of their offsets, or folders are to tell their logs, there is one for
+    each series of splits that follow one another in it and belong into one folder. A split without survivors
+    ends such a series, too: the task does not know whose it was.
     """
 
     def __init__(self, plan: IndexPlan, files: PartFiles, task: str, copier: Copier) -> None:
@@ -119,15 +120,15 @@ class StoredPart:
         self._copier = copier
         self._opened: Sequence[BinaryIO] = ()
         self._row_groups: BinaryIO | None = None
-        self._place = -1  # of the last split
+        self._place, self._folder = -1, ""  # of the last split
         self._meter = Meter(Path(plan.folder), WRITTEN, self._name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
         """Copy one split's survivors; call once per split, with all of them in output order."""
         if not len(positions):
             return Fragment(split_id, self._name, 0, 0, 0)
-        self._begin_anew_where_out_of_order(split_id)
         split = self._plan.split(split_id)
+        self._begin_anew_where_needed(split)
         with file_at_hand(self._plan.file_of(split), split) as file:
             notes = ConversionNotes()
             chosen = Chosen(file, split, positions, record_bytes)
@@ -135,15 +136,16 @@ class StoredPart:
         self._meter.add(split.end - split.start)
         return Fragment(split_id, self._name, 0, written, len(positions), notes or None)
 
-    def _begin_anew_where_out_of_order(self, split_id: int) -> None:
-        place = self._files.places.get(split_id)
+    def _begin_anew_where_needed(self, split: Split) -> None:
+        place = self._files.places.get(split.split_id)
         if place is None:
             return
-        if place != self._place + 1 or not self._opened:
+        folder = self._files.folders.get(split.file_id, "")
+        if place != self._place + 1 or folder != self._folder or not self._opened:
             self.close()
             self._opened, self._row_groups = (), None
-            self._name = self._files.new_name(f"{place:06}")
-        self._place = place
+            self._name = folder + self._files.new_name(f"{place:06}")
+        self._place, self._folder = place, folder
 
     def _ready_for_next(self) -> BinaryIO:
         """Where the survivors of the next split go."""
