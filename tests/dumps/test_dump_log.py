@@ -10,7 +10,7 @@ from dump_pipeline import compacted, index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import Chosen
-from kcompact.errors import InputError
+from kcompact.errors import InputError, NoRecordsError
 
 HEADER = "Dumping /data/shop.orders-3/00000000000000000000.log\nLog starting offset: 0\n"
 BATCH = "baseOffset: {0} lastOffset: {0} count: 1 isControl: false position: 0 CreateTime: 5 size: 80\n"
@@ -64,8 +64,11 @@ def test_empty_segments_come_before_the_first_record(tmp_path: Path) -> None:
     path.write_text(empty + path.read_text())
     assert contents_of(path) == [("shop.orders", 3, b"k", b"v")]
     path.write_text(empty)
-    with pytest.raises(InputError, match="what kafka-dump-log prints of segments that are empty"):
+    with pytest.raises(NoRecordsError, match="what kafka-dump-log prints of segments that are empty"):
         contents_of(path)
+    write(tmp_path / "beside.txt", [("k", "v")])
+    with open_one(tmp_path) as dump:
+        assert [Path(file.path).name for file in dump.files] == ["beside.txt"]
 
 
 def test_survivors_keep_the_head_and_their_lines(tmp_path: Path) -> None:

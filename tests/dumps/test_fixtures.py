@@ -69,6 +69,18 @@ def test_a_tool_s_dump_tells_the_records_of_its_plain_twin(name: str) -> None:
     assert survivors(records) == survivors(expected)
 
 
+@pytest.mark.parametrize("name", [*TOLD, *DUMP_LOGS])
+def test_a_file_of_which_nothing_is_left_is_passed_over_in_a_folder(name: str, tmp_path: Path) -> None:
+    """Alone it is a dump without records, or refused as one."""
+    options = TOLD[name].options if name in TOLD else {}
+    with open_one(FIXTURES / name, **options) as dump:
+        rows = index_all(dump)[0].to_pylist()
+        for file, records in {"1": [], "2": rows}.items():
+            (tmp_path / f"{file}-{name}").write_bytes(copied(dump, records))
+    with open_one(tmp_path, **options) as dump:
+        assert index_all(dump)[0].num_rows == len(rows) > 0
+
+
 @pytest.mark.parametrize("name", TOLD)
 def test_it_is_recognised_and_its_doubts_are_said(name: str) -> None:
     expected = TOLD[name]

@@ -53,7 +53,10 @@ def recognise_json(file: Candidate, options: ReadOptions) -> Recognised:
     if isinstance(sample[0], dict) and "records" in sample[0] and file.data_bytes <= LARGEST_BYTES:
         wrapper = _wrapper(file)
         if wrapper is not None:
-            return _recognised(file, "json_wrapper", wrapper, _records_of(sample[0]), options)
+            sample = _records_of(sample[0])
+            if not sample:
+                raise NoRecordsError(f"{file.path}: an event without records", hint="was the topic empty?")
+            return _recognised(file, "json_wrapper", wrapper, sample, options)
     return _recognised(file, "json_lines" if is_lines else "json_objects", shape, sample, options)
 
 

@@ -10,7 +10,7 @@ from kcompact.dumps.detect.doubtful_samples import refuse_addresses, refuse_miss
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
 from kcompact.dumps.detect.sampled_values import Row
-from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
+from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
 from kcompact.dumps.dialects.dialect import QUOTING, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
@@ -91,6 +91,7 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         refuse_telling_lines(file.path, file.head)
         recognised = _delimited(file, options)
     if recognised is None:
+        refuse_empty_segments(file)
         raise unknown(file.path, file.body, _sampled(file))
     return recognised
 

@@ -5,16 +5,29 @@ import shlex
 
 import orjson
 
+from kcompact.dumps.detect.candidate import Candidate
 from kcompact.dumps.records.shown import name_list, shown
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
 from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued
 from kcompact.dumps.text.printed_sentences import EXPORT_HINT, tell_places
-from kcompact.errors import InputError
+from kcompact.errors import InputError, NoRecordsError
 
 
 def looks_like(body: bytes) -> tuple[str, str] | None:
     """The name of a format that is known, and not read, and what to do instead; None for any other."""
     return next((kind for pattern, kind in _LOOKS_LIKE.items() if re.match(pattern, body)), None)
+
+
+def refuse_empty_segments(file: Candidate) -> None:
+    """Raise NoRecordsError for what kafka-dump-log prints of segments that hold nothing."""
+    if file.whole and _EMPTY_SEGMENTS.fullmatch(file.body):
+        raise NoRecordsError(
+            f"{file.path}: what kafka-dump-log prints of segments that are empty",
+            hint="it holds no record: give the files of the other logs alone",
+        )
+
+
+_EMPTY_SEGMENTS = re.compile(rb"(?:\s*\$ .*\s+)?(?:Dumping \S+\s+(?:(?:Log s|S)tarting offset: \d+\s+)+)+")
 
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
@@ -137,10 +150,6 @@ _LOOKS_LIKE = {
         r"export again without them (jq -M); or take them away: sed 's/\x1b\[[0-9;]*[mK]//g' FILE > NEW",
     ),
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
-    rb"(?:Dumping \S+\s+(?:Log s|S)tarting offset: \d+\s+)+\Z": (
-        "what kafka-dump-log prints of segments that are empty",
-        "it holds no record: give the files of the other logs alone",
-    ),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:---[ \t]*\r?\n)?(?:(?:- |  )?\w+:(?: .*)?\n)*(?:- |  )?(?:partition|offset|key): ": (
