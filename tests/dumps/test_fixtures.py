@@ -69,7 +69,7 @@ def test_a_tool_s_dump_tells_the_records_of_its_plain_twin(name: str) -> None:
     assert survivors(records) == survivors(expected)
 
 
-@pytest.mark.parametrize("name", [*TOLD, *DUMP_LOGS])
+@pytest.mark.parametrize("name", [*TOLD, *sorted(DUMP_LOGS)])
 def test_a_file_of_which_nothing_is_left_is_passed_over_in_a_folder(name: str, tmp_path: Path) -> None:
     """Alone it is a dump without records, or refused as one."""
     options = TOLD[name].options if name in TOLD else {}
