@@ -188,7 +188,7 @@ def test_an_archive_that_has_no_offsets_needs_another_format(store: S3, tmp_path
         folder=tmp_path,
     )
     assert run.returncode == 2
-    assert "do not say their topic, partition and offset" in run.stderr
+    assert "do not say all of topic, partition and offset" in run.stderr
     assert store.objects("s3://bucket/o4/") == {}
 
 

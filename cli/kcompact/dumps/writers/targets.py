@@ -195,7 +195,7 @@ def _folder_of_parts(file: DumpFile) -> str:
     can_be_told = dialect.offset is not None and parse_log_name(f"{file.topic}-0") is not None
     if (topic or partition) and (file.layout == "dump_log" or not can_be_told):
         raise OutputError(
-            f"{file.path}: its records do not say their topic, partition and offset, nor would part files",
+            f"{file.path}: its records do not say all of topic, partition and offset, nor could part files",
             hint="add --to jsonl, --to avro or --to csv: these formats say all three",
         )
     return topic + partition
