@@ -230,6 +230,22 @@ def test_types_that_wrap_text_or_bytes_are_what_they_wrap(tmp_path: Path, kind: 
     assert [(record.key, record.value) for record in records] == [(text, text) for text in stored]
 
 
+@pytest.mark.parametrize("kind", [pa.list_(pa.uint8()), pa.large_list(pa.uint8()), pa.list_(pa.int8())])
+def test_lists_of_numbers_of_8_bits_are_the_bytes(tmp_path: Path, kind: pa.DataType) -> None:
+    """As serde_arrow writes Rust's Vec<u8>: they became the text of a JSON array."""
+    stored = [b"a", b"", b"\x00\xff\x80", None]
+    is_signed = kind.value_type == pa.int8()
+    cells = [
+        None if raw is None else np.frombuffer(raw, np.int8 if is_signed else np.uint8).tolist()
+        for raw in stored
+    ]
+    rows = {"key": pa.array(cells, kind), "value": pa.array(cells, kind), "offset": [0, 1, 2, 3]}
+    parquet.write_table(pa.table(rows), tmp_path / "orders-3.parquet")
+    assert [(record.key, record.value) for record in decoded(tmp_path / "orders-3.parquet")] == [
+        (raw, raw) for raw in stored
+    ]
+
+
 def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
     inner = pa.struct([("id", pa.int64()), ("price", pa.decimal128(9, 2)), ("raw", pa.binary())])
     inner = [

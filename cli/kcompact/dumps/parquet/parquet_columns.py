@@ -13,6 +13,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_timestamp, written_by
 from kcompact.dumps.json.json_text import repeated_member
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.headers import bytes_of_array
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.structured import NO_UTF8, as_json
 
@@ -109,11 +110,16 @@ def nested_of(column: pa.Array) -> list[Any]:
 def bytes_of(column: pa.Array) -> list[bytes | None]:
     """The bytes that keys or values stand for: their own, a number's digits, a UUID's text, or JSON's.
 
-    Raises UnreadableError.
+    Lists of numbers of 8 bits are bytes: so serde_arrow writes them, whose Vec<u8> is a list. Raises
+    UnreadableError.
     """
     kind = _without_wrapping(column.type)
     if _is_bytes(kind):
         return list(_stored(column, keep_text=False).to_pylist())
+    if _is_list(kind) and kind.value_type in _OF_BYTES:
+        return [
+            None if cell is None else _joined(cell) for cell in _stored(column, keep_text=False).to_pylist()
+        ]
     try:
         cells = [_plain(cell, kind) for cell in _stored(column, keep_text=True).to_pylist()]
     except UnicodeDecodeError as error:
@@ -121,6 +127,13 @@ def bytes_of(column: pa.Array) -> list[bytes | None]:
     if isinstance(kind, pa.UuidType):
         return [None if cell is None else cell.encode() for cell in cells]
     return [None if cell is None else as_json(cell) for cell in cells]
+
+
+def _joined(numbers: list[int | None]) -> bytes:
+    try:
+        return bytes_of_array(numbers)
+    except ValueError as error:
+        raise UnreadableError("a null among the numbers that a key's or value's bytes are") from error
 
 
 def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:
@@ -148,9 +161,16 @@ def _stored_nested(kind: pa.DataType, inner: Callable[[pa.DataType], pa.DataType
         return pa.struct([field.with_type(inner(field.type)) for field in kind])
     if pa.types.is_map(kind):
         return pa.map_(inner(kind.key_type), inner(kind.item_type))
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if _is_list(kind):
         return pa.list_(kind.value_field.with_type(inner(kind.value_type)))
     return kind
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+_OF_BYTES = (pa.uint8(), pa.int8())
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
