@@ -271,6 +271,40 @@ def test_the_encoding_of_a_key_may_be_spelt_in_another_way(spelt: str, tmp_path:
         assert index_all(dump)[0]["key"].to_pylist() == [b"k1", b"k1"]
 
 
+OTHER_NAMES = [
+    {"key": "kafka_key", "value": "kafka_value", "offset": "kafka_offset"},
+    {"key": "Key", "value": "Value", "offset": "Offset", "topic": "Topic", "timestamp": "Timestamp"},
+    {"key": "key", "value": "message", "offset": "offset", "partition": "partition"},
+    {"key": "key", "value": "payload", "offset": "offset", "partition": "partition", "topic": "topic"},
+]
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "csv"])
+@pytest.mark.parametrize("names", OTHER_NAMES)
+def test_encodings_beside_keys_and_values_of_other_names_are_heeded(
+    names: dict[str, str], layout: str, tmp_path: Path
+) -> None:
+    """As exporters of one's own have them: base64 was taken for text."""
+    parts: dict[str, Any] = {"topic": "t", "partition": 0, "timestamp": 1_700_000_000_000}
+    rows = [
+        {name: (parts | {"key": key, "value": value, "offset": offset})[role] for role, name in names.items()}
+        | {"key_encoding": mark, f"{names['value']}Encoding": mark}
+        for offset, (key, value, mark) in enumerate([("k1", "v1", "utf8"), ("azE=", "/wA=", "base64")])
+    ]
+    path = tmp_path / f"t.{layout}"
+    if layout == "jsonl":
+        write(path, rows)
+    else:
+        path.write_text(
+            "".join(",".join(map(str, row)) + "\n" for row in (rows[0], *(r.values() for r in rows)))
+        )
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 20)
+        records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+        assert index_all(dump)[0]["key"].to_pylist() == [b"k1", b"k1"]
+    assert [(record.key, record.value) for record in records] == [(b"k1", b"v1"), (b"k1", b"\xff\x00")]
+
+
 NESTED = {
     "partition": {"topic": "t", "meta": {"partition": 1}, "offset": 5, "key": "a", "value": "x"},
     "offset": {"topic": "t", "partition": 1, "Message Offset": 5, "key": "a", "value": "x"},

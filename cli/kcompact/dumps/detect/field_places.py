@@ -10,6 +10,7 @@ from kcompact.dumps.dialects.part_names import (
     plain_name,
     refuse_choices,
 )
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import reasons_by_name
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
@@ -24,14 +25,14 @@ def markers_by_name(path: str, dialect: Dialect, field_names: Collection[str]) -
     Those, too, that say why a key or value was not exported, and is no null; of CSV those with the sizes that
     Kafka's clients give in a record, and -1 for null. Raises InputError where several may say why.
     """
-    declared = {role: getattr(dialect, role) for role in ("key_marker", "value_marker")}
     plain_names = {name: plain_name(name) for name in sorted(field_names)}
+    markers = {f"{role}_marker": _marker_names(dialect, role) for role in ("key", "value")}
     places: Changes = {
         role: name
-        for role, place in declared.items()
-        if place and place not in field_names
+        for role, wanted in markers.items()
+        if getattr(dialect, role) not in field_names
         for name, plain in plain_names.items()
-        if plain == plain_name(place)
+        if plain in wanted
     }
     if dialect.layouts == ("csv_lines",) and dialect.key_size is None:
         sizes = {"serializedkeysize": "key_size", "serializedvaluesize": "value_size"}
@@ -39,6 +40,19 @@ def markers_by_name(path: str, dialect: Dialect, field_names: Collection[str]) -
     if not dialect.listed:
         places |= reasons_by_name(path, dialect, field_names)
     return places
+
+
+def _marker_names(dialect: Dialect, role: str) -> set[str]:
+    """The plain names of a field that says how keys or values are encoded, which no tool says otherwise.
+
+    Beside ``message`` it may be called ``messageEncoding``.
+    """
+    place, declared = getattr(dialect, role), getattr(dialect, f"{role}_marker")
+    if declared:
+        return {plain_name(declared)}
+    if not place or getattr(dialect, f"{role}_encoding") != "text":
+        return set()
+    return {f"{role}encoding", f"{plain_name(path_of(place)[-1])}encoding"}
 
 
 def places_by_name(
