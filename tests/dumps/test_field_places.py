@@ -487,6 +487,16 @@ def test_a_time_in_an_object_is_named_by_its_member(tmp_path: Path) -> None:
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_001]
 
 
+def test_a_topic_that_is_described_is_found_by_its_name(tmp_path: Path) -> None:
+    """As AKHQ's API writes it: the record was called damaged."""
+    row = {"topic": {"name": "t", "internal": False}, "partition": 1, "offset": 5, "key": "a", "value": "x"}
+    path = write(tmp_path / "d.jsonl", [row])
+    with pytest.raises(InputError) as refused:
+        places(path)
+    assert "--fields topic=topic.name" in str(refused.value.hint)
+    assert places(path, fields={"topic": "topic.name"}) == [("t", 1, 5)]
+
+
 @pytest.mark.parametrize("windows", [("window",), ("windowStart", "windowEnd"), ("window_start",)])
 @pytest.mark.parametrize("place", [{}, {"topic": "t", "partition": 0, "offset": 0}])
 def test_windows_beside_the_key_are_asked_about(

@@ -57,6 +57,21 @@ def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> N
     assert decoded == (*((name, b"hello") for name in NAMES), ("key", None))
 
 
+def test_a_name_that_kafkajs_has_twice_is_an_array_of_buffers(tmp_path: Path) -> None:
+    """As JSON.stringify writes EachMessagePayload, by the fields of the hint: it was called damaged."""
+    buffers = [{"type": "Buffer", "data": [*data]} for data in (b"v1", b"\xff")]
+    message = {"offset": "7", "timestamp": "1700000000000", "key": buffers[0], "value": buffers[1]}
+    path = tmp_path / "t.jsonl"
+    row = {"topic": "t", "partition": 1, "message": message | {"headers": {"h": buffers, "x": buffers[0]}}}
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError) as refused:
+        open_one(path)
+    (argument, *_) = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(";")[0])
+    (record,) = records(path, fields=dict(pair.split("=") for pair in argument.split(",")))
+    assert record.headers == (("h", b"v1"), ("h", b"\xff"), ("x", b"v1"))
+    assert (record.topic, record.partition, record.offset, record.key) == ("t", 1, 7, b"v1")
+
+
 def test_headers_of_automq_s_tables_are_found(tmp_path: Path) -> None:
     place = {name: PLACE[name] for name in ("partition", "offset", "timestamp")}
     row = {"_kafka_key": b"k", "_kafka_value": b"v", "_kafka_metadata": place, "_kafka_header": [("h", b"x")]}

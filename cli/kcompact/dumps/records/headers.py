@@ -124,11 +124,10 @@ def _name_of(raw: Any) -> str:
 
 
 def _each(value: Any) -> list[Any]:
-    """The values of a name: Vector writes a list of texts. A list of numbers is one value, its bytes."""
-    is_several = (
-        isinstance(value, list) and value and all(item is None or isinstance(item, str) for item in value)
-    )
-    return value if is_several else [value]
+    """The values of a name: Vector writes a list of texts, KafkaJS buffers. One of numbers is one value."""
+    items = value if isinstance(value, list) else []
+    is_several = items and all(item is None or isinstance(item, str) or is_buffer(item) for item in items)
+    return items if is_several else [value]
 
 
 def _value_decoder(encoding: str, errors: str) -> ToBytes:

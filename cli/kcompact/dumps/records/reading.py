@@ -39,8 +39,12 @@ DAMAGED_HINT = (
 
 
 def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
-    """Where an object stands for a number, as of a Rust enum or MongoDB's JSON, its one member may be it."""
+    """Where an object stands for a number, as of a Rust enum or MongoDB's JSON, its one member may be it.
+
+    The API of AKHQ describes the topic of each record, by its name among others.
+    """
     name = next(iter(raw)) if isinstance(raw, dict) and len(raw) == 1 else ""
+    name = "name" if role == "topic" and isinstance(raw, dict) and "name" in raw else name
     if place is None or re.fullmatch(r"\$?[A-Za-z_]\w*", name) is None:
         return None
     return f"name the member that holds it: --fields {shlex.quote(f'{role}={place}.{name}')}"
@@ -118,7 +122,8 @@ class FieldRules:
             return self.topic
         topic = str(raw) if type(raw) is int else raw
         if not isinstance(topic, str) or _SURROGATE.search(topic):
-            raise UnreadableError(f"{shown(raw)} is not the name of a topic", DAMAGED_HINT)
+            hint = _member_hint(raw, "topic", self.dialect.topic) or DAMAGED_HINT
+            raise UnreadableError(f"{shown(raw)} is not the name of a topic", hint)
         return topic
 
     def to_partition(self, raw: Any) -> int:
