@@ -263,6 +263,54 @@ def test_a_field_that_may_be_the_key_s_bytes_is_asked_about(name: str, tmp_path:
             assert len(set(index_all(dump)[0]["key"].to_pylist())) == count
 
 
+@needs_jq
+@pytest.mark.parametrize("as_array", [False, True])
+def test_base64_beside_a_value_counts_by_the_hint(as_array: bool, tmp_path: Path) -> None:
+    """Where it is no text the value may be null, which is no tombstone."""
+    stored = [b"v", b"\xff\x00", b"", None]
+    row = {"partition": 0, "key": "k"}
+    forms = [{"value": "v"}, {"value": None, "value_b64": "/wA="}, {"value": ""}, {"value": None}]
+    rows = [row | {"offset": offset, "value_b64": None} | form for offset, form in enumerate(forms)]
+    path = write(tmp_path / "t.jsonl", rows)
+    if as_array:
+        path.write_text(json.dumps(rows))
+    with pytest.raises(InputError, match="the value may be the field value, value_b64") as refused:
+        open_one(path)
+    command = str(refused.value.hint).partition("has its bytes: ")[2].replace("FILE", shlex.quote(str(path)))
+    decoded = subprocess.run(["bash", "-c", command.partition(" > ")[0]], capture_output=True, check=True)
+    (tmp_path / "new.jsonl").write_bytes(decoded.stdout)
+    with open_one(tmp_path / "new.jsonl") as dump:
+        (split,) = dump.splits(1 << 20)
+        records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [record.value for record in records] == stored
+
+
+BESIDE = {"value_base64": ["/wA=", None], "valueB64": ["/wA=", None], "raw_value": ["x", None]}
+
+
+@pytest.mark.parametrize("form", ["parquet", "avro"])
+@pytest.mark.parametrize("name", [*BESIDE, "value_encoding"])
+def test_columns_that_may_be_a_value_s_bytes_are_asked_about(name: str, form: str, tmp_path: Path) -> None:
+    """As DuckDB makes them of such lines of JSON: a value that is null there was taken for a tombstone."""
+    cells = BESIDE.get(name, ["base64", None])
+    value = "azE=" if name not in BESIDE else None
+    rows = [{"key": "k", "value": value, "offset": at, name: cell} for at, cell in enumerate(cells)]
+    path = tmp_path / f"t.{form}"
+    if form == "parquet":
+        schema = pa.schema(
+            [(column, pa.int64() if column == "offset" else pa.string()) for column in rows[0]]
+        )
+        pq.write_table(pa.Table.from_pylist(rows, schema), path)
+    else:
+        types: dict[str, Any] = {column: ["null", "string"] for column in rows[0]} | {"offset": "long"}
+        fields = [{"name": column, "type": kind} for column, kind in types.items()]
+        with path.open("wb") as out:
+            fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, rows)
+    with pytest.raises(InputError, match=name):
+        open_one(path)
+    assert places(path, fields={"value": "value"}) == [("t", 0, 0), ("t", 0, 1)]
+
+
 @pytest.mark.parametrize("spelt", ["keyEncoding", "key_encoding", "KeyEncoding"])
 def test_the_encoding_of_a_key_may_be_spelt_in_another_way(spelt: str, tmp_path: Path) -> None:
     rows = [envelope(0, partition=0, value="v") | {"key": "k1"}, envelope(1, partition=0, value="v")]

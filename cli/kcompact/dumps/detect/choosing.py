@@ -21,7 +21,6 @@ from kcompact.dumps.detect.doubtful_samples import (
     note_on_short_keys,
     refuse_addresses,
     refuse_misnamed,
-    refuse_other_spelling,
     refuse_two_kinds,
     refuse_wrapped,
 )
@@ -52,6 +51,7 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_windows
+from kcompact.dumps.dialects.unexported import refuse_other_spelling
 from kcompact.dumps.json.late_members import late_names
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import shown

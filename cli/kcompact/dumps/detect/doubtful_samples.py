@@ -23,7 +23,7 @@ from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.envelope import FRAMES
 from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
-from kcompact.dumps.dialects.paths import fields_read, path_of
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
@@ -31,7 +31,6 @@ from kcompact.dumps.records.shown import by_jq, in_jq, name_list, shown
 from kcompact.errors import InputError
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
-_IN_BASE64 = ("{}base64", "{}b64", "raw{}", "{}raw", "binary{}")
 
 
 def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
@@ -164,26 +163,6 @@ def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
     present = {role: name for role, name in named.items() if any(True for _ in values_at(sample, name))}
     assignments = [f"{role}={name}" for role, name in present.items() if name != role]
     return f" --fields {shlex.quote(','.join(assignments))}" if assignments else ""
-
-
-def refuse_other_spelling(
-    path: str, dialect: Dialect, field_names: frozenset[str], options: ReadOptions
-) -> None:
-    """Raise InputError where a key or value may stand in another field, too, as base64 of its bytes.
-
-    Where that field counts, what is in the other one may be nothing, or the same for different keys.
-    """
-    read_places = {*fields_read(dialect)}
-    for role in ("key", "value"):
-        if role in options.fields or not getattr(dialect, role):
-            continue
-        names = {form.format(role) for form in _IN_BASE64}
-        beside = sorted(name for name in field_names - read_places if plain_name(name) in names)
-        if beside:
-            raise InputError(
-                f"{path}: the {role} may be the field {name_list([str(getattr(dialect, role)), *beside])}",
-                hint=f"say which of them it is with --fields {role}=FIELD",
-            )
 
 
 def refuse_wrapped(path: str, sample: list[Row]) -> None:

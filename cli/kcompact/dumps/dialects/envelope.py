@@ -22,7 +22,7 @@ from kcompact.dumps.dialects.part_names import (
     refuse_windows,
 )
 from kcompact.dumps.dialects.paths import path_of
-from kcompact.dumps.dialects.unexported import reasons_by_name
+from kcompact.dumps.dialects.unexported import reasons_by_name, refuse_other_spelling
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
@@ -216,6 +216,7 @@ def column_dialect(
         refuse_marks(columns.path, marks_beside(places, columns.names), places["value"], options)
     dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)
+    refuse_other_spelling(columns.path, dialect, columns.names, options)
     reasons: dict[str, Any] = {**reasons_by_name(columns.path, dialect, columns.names)}
     return replace(dialect, **reasons)
 

@@ -5,13 +5,14 @@ Such a value is no tombstone, and such a key not null: its record cannot be comp
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
-from kcompact.dumps.dialects.paths import path_of
-from kcompact.dumps.records.shown import by_jq, name_list, shown
+from kcompact.dumps.dialects.paths import fields_read, path_of
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import by_jq, in_jq, name_list, shown
 from kcompact.errors import InputError
 
 REASONS = (
@@ -63,3 +64,47 @@ def not_exported(field: str, reason: Any, role: str, *, is_json: bool) -> tuple[
         way = by_jq(program) if is_json else "leave that column out"
         hint += f"; if it says something else of the record: {way}"
     return f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported", hint
+
+
+_IN_BASE64 = ("{}base64", "{}b64", "raw{}", "{}raw", "binary{}")
+_TYPED = {"avro", "parquet"}
+
+
+def refuse_other_spelling(
+    path: str, dialect: Dialect, field_names: Collection[str], options: ReadOptions
+) -> None:
+    """Raise InputError where a key or value may stand in another field, too, as base64 of its bytes.
+
+    Where that field counts, what is in the other one may be nothing, or the same for different keys. So where
+    a column of Avro or Parquet, of which no mark is read, says that it is base64 itself.
+    """
+    read_places = {*fields_read(dialect)}
+    for role in ("key", "value"):
+        place = getattr(dialect, role)
+        if role in options.fields or not place:
+            continue
+        names = {form.format(role) for form in _IN_BASE64}
+        beside = sorted(name for name in {*field_names} - read_places if plain_name(name) in names)
+        if beside:
+            raise InputError(
+                f"{path}: the {role} may be the field {name_list([str(place), *beside])}",
+                hint=f"say which of them it is with --fields {role}=FIELD"
+                + _decoded_from(beside, role, place, dialect),
+            )
+        marks = [name for name in sorted(field_names) if plain_name(name) == f"{role}encoding"]
+        if marks and dialect.value and _TYPED.issuperset(dialect.layouts):
+            raise InputError(
+                f"{path}: the field {name_list(marks)} may say of a {role} that it is base64",
+                hint=f"--fields {role}={place} takes it as it stands; else decode it first, or give lines of"
+                " JSON with these fields",
+            )
+
+
+def _decoded_from(beside: list[str], role: str, place: str, dialect: Dialect) -> str:
+    """The way to have a field of base64 count in JSON, beside one that may be null where it counts."""
+    if len(beside) > 1 or not beside[0].lower().endswith("64") or not {*JSON}.issuperset(dialect.layouts):
+        return ""
+    at, other = in_jq(path_of(place)), in_jq(path_of(beside[0]))
+    mark = f'.{role}_encoding = (if {other} then "base64" else null end)'
+    program = f'if type == "array" then .[] else . end | {mark} | {at} = ({other} // {at}) | del({other})'
+    return f"; where {beside[0]} has its bytes: {by_jq(program)}"
