@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -201,6 +202,31 @@ def test_a_misspelt_dialect_is_answered_with_what_is_spelt_alike(path: Path) -> 
         open_one(path, dialect="kcta")
     assert str(refused.value.hint).startswith("is it kcat or ")
     assert "maxwell" not in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("name", ["parquet", "spark-parquet", "avro", "lenses-avro", "avro-of-mine"])
+def test_a_dialect_of_columns_is_taken_where_the_file_has_some(name: str, tmp_path: Path) -> None:
+    """As the table lists them: they were no such dialects. In ``verify``, a file of JSON may stand beside."""
+    form = "avro" if "avro" in name else "parquet"
+    path = tmp_path / f"t.{form}"
+    row = {"topic": "t", "partition": 0, "offset": 1, "key": b"a", "value": b"v"}
+    if form == "parquet":
+        parquet.write_table(pa.Table.from_pylist([row]), path)
+    else:
+        types = {"topic": "string", "partition": "int", "offset": "long", "key": "bytes", "value": "bytes"}
+        fields = [{"name": column, "type": kind} for column, kind in types.items()]
+        with path.open("wb") as out:
+            fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, [row])
+    if name == "avro-of-mine":
+        with pytest.raises(InputError, match="is not one of Avro files"):
+            records(path, dialect=name)
+        return
+    assert [record.key for record in records(path, dialect=name)] == [b"a"]
+    converted = tmp_path / "t.jsonl"
+    converted.write_text('{"topic":"t","partition":0,"offset":1,"timestamp":-1,"key":"a","value":"v"}\n')
+    assert [r.key for r in records(converted, dialect=name, may_be_converted=True)] == [b"a"]
+    with pytest.raises(InputError, match="no such dialect of JSON, CSV or text"):
+        records(converted, dialect=name)
 
 
 def test_columns_and_a_delimiter_that_divide_nothing_are_noted(path: Path) -> None:

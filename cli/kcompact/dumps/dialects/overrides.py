@@ -26,7 +26,7 @@ def forced(name: str) -> Dialect:
         near = get_close_matches(name.lower(), sorted(BY_NAME))
         all_names = "kcompact inspect --dialects lists them: " + ", ".join(sorted(BY_NAME))
         hint = f"is it {' or '.join(near)}? kcompact inspect --dialects lists all" if near else all_names
-        raise InputError(f"--dialect {name}: no such dialect", hint=hint)
+        raise InputError(f"--dialect {name}: no such dialect of JSON, CSV or text", hint=hint)
     return BY_NAME[name]
 
 
