@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -487,6 +488,28 @@ def test_keys_that_pandas_rounded_in_json_are_refused(tmp_path: Path, key: str) 
             path.write_text(row.format(1, "9007199254740993") + row.format(2, "123456789012345678901234"))
         with open_one(path, **options) as dump:
             assert dump.files[0].dialect.key == "key"
+
+
+@pytest.mark.parametrize("form", ["parquet", "avro"])
+def test_keys_that_pandas_rounded_in_columns_are_refused(form: str, tmp_path: Path) -> None:
+    """As it turns a column of whole numbers to doubles where one is missing: keys superseded each other."""
+    path = tmp_path / f"orders.{form}"
+    for key in (14248.0, 9007199254740992.0):
+        rows = [{"partition": 0, "offset": 1, "key": key, "value": "v"}]
+        if form == "parquet":
+            pq.write_table(pa.Table.from_pylist(rows), path)
+        else:
+            types = {"partition": "int", "offset": "long", "key": ["null", "double"], "value": "string"}
+            fields = [{"name": name, "type": kind} for name, kind in types.items()]
+            with path.open("wb") as out:
+                fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, rows)
+        if key < 2**53:
+            judged(path)
+    with pytest.raises(InputError, match="whole numbers as large look alike") as refused:
+        judged(path)
+    named = re.search(r"--dialect ([\w-]+) takes", refused.value.hint or "")
+    assert named is not None
+    judged(path, dialect=named[1])
 
 
 @pytest.mark.parametrize("key", ["12E+1", "E+15", "1.5E15", "1e+3", "1.5e+14", "123456789012345.0"])

@@ -31,7 +31,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
-from kcompact.dumps.records.structured import as_json, as_text, headers_of
+from kcompact.dumps.records.structured import as_json, as_text, headers_of, refuse_rounded
 from kcompact.dumps.records.value_keys import ValueKeys
 
 DAMAGE = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
@@ -214,6 +214,8 @@ class AvroReader:
         part = self._bytes(datum, role, value)
         if role == "key":
             self._rules.check_key(part, offset)
+            if isinstance(value, float):
+                refuse_rounded(value, self._rules.dialect)
         return self._rules.stored(part, role)
 
     def _bytes(self, datum: Datum, role: str, value: Any) -> bytes:

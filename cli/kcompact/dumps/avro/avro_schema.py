@@ -247,6 +247,7 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
         timestamp_unit=unit or dialect.timestamp_unit,
         is_zoneless=logical.startswith("local-"),
         byte_exact=byte_exact,
+        doubles=options.dialect is None and any(kind in ("float", "double") for kind in key_kinds),
     )
 
 

@@ -35,7 +35,8 @@ def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -
         refuse_no_timestamp(columns.path, dialect.timestamp, str(timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
     is_text = key is not None and (pa.types.is_string(key) or pa.types.is_large_string(key))
-    return replace(dialect, byte_exact=not is_text)
+    doubles = key is not None and pa.types.is_floating(key) and options.dialect is None
+    return replace(dialect, byte_exact=not is_text, doubles=doubles)
 
 
 def _is_of_kafka_dump(schema: pa.Schema) -> bool:

@@ -25,7 +25,7 @@ from kcompact.dumps.parquet.parquet_file import GROUP_SHIFT, RowGroup, bad_row_g
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import INDEX_SCHEMA, Record, log_id_of
-from kcompact.dumps.records.structured import headers_of
+from kcompact.dumps.records.structured import headers_of, refuse_rounded
 from kcompact.dumps.records.timestamps import PER_MS
 from kcompact.dumps.records.value_keys import ValueKeys
 
@@ -102,6 +102,8 @@ class ParquetReader:
         self._ordinal += 1
         if record.key:
             rules.check_key(record.key, record.offset)
+            if self._dialect.doubles:
+                refuse_rounded(float(record.key), self._dialect)
         return record if self._keyed is None else self._keyed(record)
 
     def _roles(self) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.headers import Headers, decode_headers
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING
@@ -108,3 +109,16 @@ def _latin1(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("latin-1")
     raise TypeError(type(value).__name__)
+
+
+_INEXACT = 2**53
+
+
+def refuse_rounded(key: float, dialect: Dialect) -> None:
+    """Raise UnreadableError for a key that may have been a whole number, rounded to a double."""
+    if dialect.doubles and abs(key) >= _INEXACT:
+        raise UnreadableError(
+            f"the key is a double, {key!r}: whole numbers as large look alike where they differ",
+            "write keys as whole numbers or text (in pandas: .astype('Int64') before they are written); if"
+            f" these are the keys, --dialect {dialect.name} takes them as they stand",
+        )
