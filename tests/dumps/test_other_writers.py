@@ -491,6 +491,26 @@ def test_keys_that_pandas_rounded_in_json_are_refused(tmp_path: Path, key: str) 
 
 
 @pytest.mark.parametrize("form", ["parquet", "avro"])
+@pytest.mark.parametrize("kind", ["string", "bytes", "words"])
+def test_base64_in_columns_of_text_is_noted(kind: str, form: str, tmp_path: Path) -> None:
+    """Of bytes it is what the key holds."""
+    path = tmp_path / f"orders.{form}"
+    texts = ["user0001", "user0002"] if kind == "words" else ["dXNlci0x", "dXNlci0yMg=="]
+    cells = [text.encode() if kind == "bytes" else text for text in texts]
+    rows = [{"partition": 0, "offset": at, "key": cell, "value": cell} for at, cell in enumerate(cells)]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        text_or_bytes = "bytes" if kind == "bytes" else "string"
+        types = {"partition": "int", "offset": "long", "key": text_or_bytes, "value": ["null", text_or_bytes]}
+        fields = [{"name": name, "type": type_} for name, type_ in types.items()]
+        with path.open("wb") as out:
+            fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, rows)
+    with open_one(path) as dump:
+        assert any("every key looks like base64" in note for note in dump.notes) == (kind == "string")
+
+
+@pytest.mark.parametrize("form", ["parquet", "avro"])
 def test_keys_that_pandas_rounded_in_columns_are_refused(form: str, tmp_path: Path) -> None:
     """As it turns a column of whole numbers to doubles where one is missing: keys superseded each other."""
     path = tmp_path / f"orders.{form}"

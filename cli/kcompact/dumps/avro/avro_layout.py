@@ -35,6 +35,7 @@ from kcompact.dumps.detect.event_proposals import (
     marks_of,
     parsed_values,
 )
+from kcompact.dumps.detect.likely_encodings import note_on_base64_columns
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.envelope import AVRO, value_place
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
@@ -79,6 +80,9 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
         rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
         flag = check_delete_flags(path, dialect, rows, marks, options)
         dialect = replace(dialect, delete_flag=flag)
+    if not dialect.byte_exact and dialect.key and dialect.value:
+        rows = _first_rows(data_path, header, [dialect.key, dialect.value])
+        notes += note_on_base64_columns(dialect, rows)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
 
 

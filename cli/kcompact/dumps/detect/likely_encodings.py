@@ -102,6 +102,17 @@ def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
     return (f"{as_text}, and so is {PYTHON_NONE}: if it is a null, --tombstone literal:{PYTHON_NONE}",)
 
 
+def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]:
+    """A note where the keys of a column of text all look like base64, and so do the values."""
+    places = (str(dialect.key), dialect.value or "")
+    keys, values = (list(texts_among(row.get(place) for row in rows)) for place in places)
+    if dialect.byte_exact or not all(places) or not likely_base64(keys) or _decoded(values) is None:
+        return ()
+    data = ENCODINGS["base64"](keys[0].encode())
+    likely = f"every key looks like base64, such as {shown(keys[0])} for {shown(data)}, as do the values"
+    return (f"{likely}: both are taken as text; decode them first (DuckDB: from_base64(...)) if they are",)
+
+
 def notes_on_printed_bytes(
     dialect: Dialect, encodings: Mapping[str, Any], sample: list[Row]
 ) -> tuple[str, ...]:

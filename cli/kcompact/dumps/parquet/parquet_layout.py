@@ -19,7 +19,7 @@ from kcompact.dumps.detect.event_proposals import (
     marks_of,
     parsed_values,
 )
-from kcompact.dumps.detect.likely_encodings import note_on_python_texts
+from kcompact.dumps.detect.likely_encodings import note_on_base64_columns, note_on_python_texts
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.envelope import PARQUET, value_place
 from kcompact.dumps.options import ReadOptions
@@ -89,6 +89,9 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
             flag = check_delete_flags(path, dialect, rows, marks, options)
             dialect = replace(dialect, delete_flag=flag)
+        if groups and not dialect.byte_exact and dialect.key and dialect.value:
+            rows = _first_rows(source, groups[0], [dialect.key, dialect.value])
+            notes += note_on_base64_columns(dialect, rows)
         return Recognised("parquet", dialect, form, notes=notes)
 
 
