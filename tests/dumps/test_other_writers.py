@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dump_pipeline import index_all, judged, open_one
+from hint_tools import needs_jq
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.layouts import LAYOUTS
@@ -488,6 +490,35 @@ def test_keys_that_pandas_rounded_in_json_are_refused(tmp_path: Path, key: str) 
             path.write_text(row.format(1, "9007199254740993") + row.format(2, "123456789012345678901234"))
         with open_one(path, **options) as dump:
             assert dump.files[0].dialect.key == "key"
+
+
+@needs_jq
+def test_base64_of_values_beside_keys_of_text_is_noted_and_decoded_by_what_the_note_says(
+    tmp_path: Path,
+) -> None:
+    """As Pub/Sub delivers messages of Kafka's connector."""
+    values: list[str | None] = ["eyJpZCI6IDF9", "eyJpZCI6IDEyfQ==", None, ""]
+    rows = [
+        {"attributes": {"key": f"user-{at}", "kafka.offset": str(at), "kafka.partition": "0"}, "data": value}
+        for at, value in enumerate(values)
+    ]
+    fields = {"key": "attributes.key", "value": "data"}
+    fields |= {place: rf"attributes.kafka\.{place}" for place in ("offset", "partition")}
+    path = lines(tmp_path / "d.jsonl", *rows)
+    with open_one(path, fields=fields) as dump:
+        (note,) = (note for note in dump.notes if "values look like base64" in note)
+    command = note.partition("mark them: ")[2].replace("FILE", shlex.quote(str(path))).partition(" > ")[0]
+    marked = tmp_path / "marked.jsonl"
+    marked.write_bytes(subprocess.run(["bash", "-c", command], check=True, capture_output=True).stdout)
+    with open_one(marked, fields=fields) as dump:
+        assert not any("look like base64" in note for note in dump.notes)
+        (split,) = dump.splits(1 << 20)
+        read = [record.value for *_, record in LAYOUTS["json_lines"].records(dump.files[0], split)]
+    assert read == [b'{"id": 1}', b'{"id": 12}', None, b""]
+    for row in rows:
+        row["data"] = row["data"] and "abcd"
+    with open_one(lines(path, *rows), fields=fields) as dump:
+        assert not any("look like base64" in note for note in dump.notes)
 
 
 @pytest.mark.parametrize("form", ["parquet", "avro"])

@@ -43,6 +43,7 @@ from kcompact.dumps.detect.likely_encodings import (
     PYTHON_NONE,
     is_rounded_number,
     is_rounded_text,
+    note_on_base64_values,
     notes_on_printed_bytes,
 )
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
@@ -94,6 +95,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     encodings: dict[str, Any] = dict(_encodings(path, dialect, sample, options))
     of_arrays, notes = array_encodings(path, layout, dialect, sample, options)
     notes += notes_on_printed_bytes(dialect, encodings, sample)
+    if options.dialect is None and encodings["value_encoding"] == "text":
+        notes += note_on_base64_values(layout, dialect, sample)
     encodings |= of_arrays | ({"notes": dialect.notes + notes} if notes else {})
     late = late_names(layout, dialect, field_names, is_told_value="value" in options.fields)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))

@@ -11,7 +11,7 @@ from typing import Any
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import by_jq, shown
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
 _LOOKED_AT = 200
@@ -111,6 +111,25 @@ def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]
     data = ENCODINGS["base64"](keys[0].encode())
     likely = f"every key looks like base64, such as {shown(keys[0])} for {shown(data)}, as do the values"
     return (f"{likely}: both are taken as text; decode them first (DuckDB: from_base64(...)) if they are",)
+
+
+def note_on_base64_values(layout: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note on values that all look like base64 beside keys that do not, as Pub/Sub has them.
+
+    Only where nothing tells which tool wrote them, nor how values are encoded.
+    """
+    values = [value for value in values_at(sample, dialect.value) if value not in (None, "")]
+    texts = [value for value in values if isinstance(value, str)]
+    is_told = dialect.sure or dialect.value_encoding != "text" or dialect.value_marker in sample[0]
+    if is_told or len(texts) < len(values) or not likely_base64(texts):
+        return ()
+    if likely_base64(texts_among(values_at(sample, dialect.key))):
+        return ()  # of both it is spoken elsewhere
+    likely = f"values look like base64, such as {shown(texts[0])}, and are taken as text: if they are to be"
+    if layout == "csv_lines":
+        return (f"{likely} decoded, do so first",)
+    program = 'if type == "array" then .[] else . end | .value_encoding = "base64"'
+    return (f"{likely} decoded, mark them: {by_jq(program)}",)
 
 
 def notes_on_printed_bytes(
