@@ -28,6 +28,7 @@ Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
 
 MOST_OPENING_TASKS = 256
 _OPENED_AT_ONCE = 4  # by one task, of a store's objects: recognising takes time, too
+_LEFT_OUT = "without any record, left out"
 _OPENED_BY_TASK = 1000  # files on a disk of all tasks: a task that opened fewer would mostly be started
 
 
@@ -114,6 +115,8 @@ def open_dump(
         files = [replace(file, file_id=file_id) for file_id, file in enumerate(files)]
         dump = Dump(tuple(_agreed(files)), options, stack.pop_all(), stamps, left_out)
         dump.numbers = numbers
+        if empty := sorted({*range(len(groups))} - {*numbers}):
+            dump.notes.append(_note_on([next(iter(groups[n].values())) for n in empty], _LEFT_OUT))
         dump.notes += notes_on_files(paths)
         return dump
 
@@ -204,10 +207,11 @@ def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
     for file in files:
         for note in file.notes:
             paths.setdefault(note, []).append(file.path)
-    return [
-        f"{about[0]}: {note}" if len(about) == 1 else f"{len(about)} files ({about[0]}, ...): {note}"
-        for note, about in paths.items()
-    ]
+    return [_note_on(about, note) for note, about in paths.items()]
+
+
+def _note_on(paths: list[str], note: str) -> str:
+    return f"{paths[0]}: {note}" if len(paths) == 1 else f"{len(paths)} files ({paths[0]}, ...): {note}"
 
 
 def _agreed(files: list[DumpFile]) -> list[DumpFile]:
