@@ -105,6 +105,12 @@ def test_the_dedupe_buffer_of_few_keys_is_the_smallest_that_a_broker_takes(inspe
     assert facts_of(inspection).dedupe_buffer_bytes == (1 << 20) + 1
 
 
+def test_a_log_without_keys_fits_into_the_smallest_buffer(inspect: Inspect) -> None:
+    inspection = inspect([record(None, "v", offset=0)])
+    assert facts_of(inspection).dedupe_buffer_bytes == (1 << 20) + 1
+    assert codes(inspection) == {"null-keys"}
+
+
 def test_overlapping_files_show_as_repeated_offsets(inspect: Inspect) -> None:
     records = [record(f"k{at}", "v", offset=at) for at in range(4)]
     inspection = inspect([*records, *records[2:]])

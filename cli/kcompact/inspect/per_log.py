@@ -77,6 +77,7 @@ def _add_key_counts(facts: Mapping[int, LogFacts], counts: pa.Table) -> None:
         for name, count in row.items():
             setattr(log, name, count)
         log.live_keys = log.keys - log.deleted_keys
+    for log in facts.values():  # one without keys has no row of counts
         log.dedupe_buffer_bytes = buffer_bytes_for(log.keys, Policy())
 
 
