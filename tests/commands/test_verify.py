@@ -123,6 +123,11 @@ def test_the_word_for_null_is_asked_about_so_that_nothing_at_all_stays_a_tombsto
     run = kcompact("verify", *pair, "--tombstone", "missing,literal:null")
     assert run.exit_code == 0, run.stdout
 
+    # Nothing at all is an empty value in one of them, a tombstone in the other: each option misreads one.
+    (tmp_path / "b.txt").write_text("".join(text_lines) + line.format(1_766_544_000_000, 3, "c", ""))
+    asked = kcompact("verify", *pair)
+    assert (asked.exit_code, "no option reads both right" in asked.stderr) == (2, True)
+
 
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(

@@ -55,7 +55,10 @@ def doubt_about(
         for form, count in counts.items()
     ]
     is_likely_misread = "empty" in counts and getattr(dialect, f"empty_{role}") == "empty"
-    hint = _hint(role, counts, words, nothing_is_null_beside and not notes.counts.get("missing_value"))
+    is_empty_here = notes.counts.get("missing_value", 0) > 0
+    hint = _hint(role, counts, words, nothing_is_null_beside and not is_empty_here)
+    if role == "value" and nothing_is_null_beside and is_empty_here and "missing" not in counts:
+        hint += _NO_OPTION_FOR_BOTH
     if role == "value" and [*counts] == ["empty"] and settled_by == QUOTING:
         hint = _EMPTY_CELLS
     return Doubt(f"{file.path}: {'; '.join(parts)}", hint, is_likely_misread)
@@ -131,6 +134,10 @@ _HINTS = {
     "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",
     "key": "say what such a key is: --missing-key null|empty",
 }
+_NO_OPTION_FOR_BOTH = (
+    "; where nothing at all is an empty value here, and a tombstone in the other dump, no option reads both"
+    " right: export both with the same tool"
+)
 _EMPTY_CELLS = (
     "say which it is: --tombstone empty where it is a tombstone, --tombstone missing where it is empty"
 )
