@@ -51,6 +51,16 @@ def test_what_died_runs_have_left_is_removed_without_a_word_if_the_run_is_quiet(
     assert not list(tmp_path.iterdir())
 
 
+def test_nothing_stays_in_the_folders_that_the_user_names_for_sparks_blocks(tmp_path: Path) -> None:
+    named = [tmp_path / "named" / name for name in ("a", "b")]
+    (tmp_path / "named" / "a").mkdir(parents=True)
+    conf = f"spark.local.dir={','.join(map(str, named))}"
+    line = ["inspect", SAMPLE, "--master", "local[1]", "-q", "--conf", conf]
+    run = run_python(f"from kcompact.app import main; raise SystemExit(main({line!r}))", tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert [list(folder.iterdir()) for folder in named] == [[], []]
+
+
 _DIES_WHILE_JAVA_STARTS = """
 import os, signal
 from kcompact.engine.startup.jvm import launch

@@ -55,10 +55,7 @@ def doubt_about(
         for form, count in counts.items()
     ]
     is_likely_misread = "empty" in counts and getattr(dialect, f"empty_{role}") == "empty"
-    is_empty_here = notes.counts.get("missing_value", 0) > 0
-    hint = _hint(role, counts, words, nothing_is_null_beside and not is_empty_here)
-    if role == "value" and nothing_is_null_beside and is_empty_here and "missing" not in counts:
-        hint += _NO_OPTION_FOR_BOTH
+    hint = _hint(role, counts, words, notes if nothing_is_null_beside else None)
     if role == "value" and [*counts] == ["empty"] and settled_by == QUOTING:
         hint = _EMPTY_CELLS
     return Doubt(f"{file.path}: {'; '.join(parts)}", hint, is_likely_misread)
@@ -107,8 +104,11 @@ def _texts(words: list[str]) -> str:
     return f"the text {' or '.join(map(repr, words))}"
 
 
-def _hint(role: str, counts: dict[str, int], words: list[str], is_null_beside: bool) -> str:
-    """The options for each thing that a form may stand for; none of them reads it as another."""
+def _hint(role: str, counts: dict[str, int], words: list[str], beside: SplitNotes | None) -> str:
+    """The options for each thing that a form may stand for; none of them reads it as another.
+
+    ``beside``: the file's notes, where a value that is not there is a tombstone in another dump.
+    """
     if "literal" not in counts:
         return _HINTS[role]
     others = "missing" in counts or "empty" in counts
@@ -119,6 +119,8 @@ def _hint(role: str, counts: dict[str, int], words: list[str], is_null_beside: b
             *["--missing-key null where nothing at all is no key, either"] * others,
         ]
     else:
+        is_empty_here = beside is not None and beside.counts.get("missing_value", 0) > 0
+        is_null_beside = beside is not None and not is_empty_here
         form = "missing,literal" if is_null_beside else "literal"
         literals = " or ".join(f"--tombstone {quote(f'{form}:{word}')}" for word in words)
         answers = [
@@ -126,6 +128,7 @@ def _hint(role: str, counts: dict[str, int], words: list[str], is_null_beside: b
             f"--tombstone {'missing' if is_null_beside else 'none'} where it is text",
             *["--tombstone missing where nothing at all is a tombstone and the word is text"] * others,
             *[f"--tombstone {quote(f'missing,literal:{words[0]}')} where both are"] * others,
+            *[_NO_OPTION_FOR_BOTH] * (is_empty_here and not others),
         ]
     return f"say what the word stands for: {', '.join(answers)}"
 
@@ -135,7 +138,7 @@ _HINTS = {
     "key": "say what such a key is: --missing-key null|empty",
 }
 _NO_OPTION_FOR_BOTH = (
-    "; where nothing at all is an empty value here, and a tombstone in the other dump, no option reads both"
+    "but where nothing at all is an empty value here, and a tombstone in the other dump, no option reads both"
     " right: export both with the same tool"
 )
 _EMPTY_CELLS = (

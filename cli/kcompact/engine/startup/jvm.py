@@ -174,12 +174,15 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     ``cache`` is an ahead-of-time cache to start from, ``recording`` one to make, when Java ends by itself.
     Raises EngineError.
     """
-    properties = properties_of(options)
     temporary_root = spill_root(options.input_bytes)
     _refuse_odd_name(temporary_root)
-    files = ExitStack()
-    scratch = files.enter_context(open_scratch(temporary_root))
-    folder = scratch.folder
+    roots = [temporary_root, *_roots_of_blocks(options)]
+    properties = properties_of(options)
+    with ExitStack() as opened:
+        scratches = [opened.enter_context(open_scratch(root)) for root in roots]
+        files = opened.pop_all()
+    folder = scratches[0].folder
+    properties["spark.local.dir"] = ",".join(str(it.folder) for it in scratches[1:] or scratches)
     # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
     # cache with is started last of all, when the run's own folder is gone.
     java_command = _java(folder, cache, recording, verbose=options.verbose)
@@ -189,14 +192,14 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
         with (folder / "spark.log").open("wb") as log:
             sink = sys.stderr.fileno() if options.verbose else log.fileno()
             process = subprocess.Popen(
-                [*java_command, *_spark_arguments(options, properties, folder)],
+                [*java_command, *_spark_arguments(options, properties)],
                 stdin=subprocess.PIPE,
                 stdout=sink,
                 stderr=sink,
                 cwd=working_folder,
                 env=environment,
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
-                pass_fds=[scratch.lock],  # Java outlives a killed run: its folder is not dead before it is
+                pass_fds=[it.lock for it in scratches],  # Java outlives a killed run, and they live as long
             )
     except OSError as error:
         files.close()
@@ -204,6 +207,18 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     java = Jvm(process, folder, environment, files, options.conf)
     atexit.register(java.kill)  # for an interrupt that hits us where no ``with`` is open yet, or in ``kill``
     return java
+
+
+def _roots_of_blocks(options: SessionOptions) -> list[Path]:
+    """The folders that the user names for Spark's blocks: a run has its own in each, as Java removes none."""
+    names = dict(options.conf).get("spark.local.dir", "").split(",")
+    roots = [Path(name.strip()).absolute() for name in names if name.strip()]
+    for root in roots:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EngineError(f"spark.local.dir: {root} cannot be made: {error.strerror}") from error
+    return roots
 
 
 def _refuse_odd_name(temporary_root: Path) -> None:
@@ -224,11 +239,10 @@ def _refuse_odd_name(temporary_root: Path) -> None:
         ) from error
 
 
-def _spark_arguments(options: SessionOptions, properties: Mapping[str, str], folder: Path) -> list[str]:
+def _spark_arguments(options: SessionOptions, properties: Mapping[str, str]) -> list[str]:
     """The part of the command line that is the driver's alone."""
     return [
         f"-Xmx{options.driver_memory or '1g'}",
-        f"-Dspark.local.dir={folder}",
         *(f"-D{name}={value}" for name, value in properties.items()),
         _GATEWAY_MAIN,
     ]
