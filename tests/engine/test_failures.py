@@ -310,6 +310,18 @@ def test_a_java_that_dies_a_moment_after_its_first_error_is_explained(
     assert known.message == "Spark's Java died (signal 9)"
 
 
+@pytest.mark.parametrize(("kibibytes", "words"), [(3_000_000, "raise ulimit -v"), (-1, "--driver-memory")])
+def test_a_java_that_may_address_little_memory_is_not_given_more(
+    kibibytes: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (kibibytes << 10, -1))
+    with subprocess.Popen(["false"]) as process:
+        process.wait()
+    known = explain(EOFError(), Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does
+    assert known is not None
+    assert words in str(known.hint)
+
+
 def test_too_many_open_files_are_named_with_the_limit_to_raise() -> None:
     java = "java.io.FileNotFoundException: /tmp/tmpypj95gx7 (Too many open files)"
     error = Py4JError(

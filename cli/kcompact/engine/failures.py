@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kcompact.engine.startup.jvm import Jvm
-from kcompact.engine.startup.start_failures import Settings, not_started, without_package
+from kcompact.engine.startup.start_failures import Settings, not_started, too_few_addresses, without_package
 from kcompact.errors import EngineError, KcompactError
 from kcompact.printable import terminal_lines
 from kcompact.storage.disk import write_error
@@ -166,7 +166,7 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     if explanation is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
         code = java.process.returncode
         is_killed = code == -signal.SIGKILL  # by the kernel, for want of memory
-        hint = _OUT_OF_MEMORY if is_killed else _MORE_MEMORY
+        hint = _OUT_OF_MEMORY if is_killed else too_few_addresses() or _MORE_MEMORY
         return EngineError(f"Spark's Java died ({_cause(code)})", hint=hint)
     return explanation
 

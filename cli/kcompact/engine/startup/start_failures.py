@@ -54,14 +54,21 @@ def _is_reason(line: str) -> bool:
     return bool(line) and not line[:1].isspace() and not is_general
 
 
+def too_few_addresses() -> str | None:
+    """In words, that this process may address less memory than Java needs; None: it may."""
+    most_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if not 0 <= most_bytes < _FEW_ADDRESSES:
+        return None
+    return f"only {most_bytes >> 20} MiB of memory may be addressed here: raise ulimit -v"
+
+
 def _hint(settings: Settings) -> str:
     parts = []
     most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= most_files < _FEW_FILES:
         parts.append(f"only {most_files} files may be open here: raise ulimit -n")
-    most_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if 0 <= most_bytes < _FEW_ADDRESSES:
-        parts.append(f"only {most_bytes >> 20} MiB of memory may be addressed here: raise ulimit -v")
+    if few_addresses := too_few_addresses():
+        parts.append(few_addresses)
     try:
         pwd.getpwuid(os.geteuid())
     except KeyError:
