@@ -125,19 +125,20 @@ def _lost_stdout(error: OSError) -> int:
     return _failed(OutputError(f"standard output cannot be written: {error.strerror}", hint=hint))
 
 
-def _refused_argument(path: str, error: OSError) -> InputError | None:
+def _refused_argument(path: str, error: OSError) -> KcompactError | None:
     """The error for an argument that names what no file system holds, or that this user may not look into.
 
-    Which of them looks first is no matter.
+    Which of them looks first is no matter. So where somebody removes what this run keeps beside them.
     """
     from kcompact.storage.replacing import too_long
+    from kcompact.storage.scratch import removed_in_use
 
     if error.errno == errno.ENAMETOOLONG:
         return InputError(too_long(path))
     if error.errno == errno.EACCES:
         hint = "name another place, or give this user leave to look into the folders that it lies in"
         return InputError(f"{path}: Permission denied", hint=hint)
-    return None
+    return removed_in_use(str(error))
 
 
 def _unexpected(error: Exception, arguments: Sequence[str]) -> int:

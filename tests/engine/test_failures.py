@@ -322,6 +322,20 @@ def test_a_java_that_may_address_little_memory_is_not_given_more(
     assert words in str(known.hint)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "java.nio.file.NoSuchFileException: {}/blockmgr-a856/0e",
+        "FileNotFoundError: [Errno 2] No such file or directory: '{}/work/part-000002'",
+    ],
+)
+def test_a_folder_of_the_run_that_somebody_removed_is_named(words: str, tmp_path: Path) -> None:
+    known = explain(Py4JError(words.format(f"{tmp_path}/.kcompact-2whxp4fx")))
+    assert known is not None
+    assert known.message.startswith(f"{tmp_path}: a folder of this run, .kcompact-..., was removed")
+    assert explain(Py4JError(words.format(f"{tmp_path}/other"))) is None
+
+
 def test_too_many_open_files_are_named_with_the_limit_to_raise() -> None:
     java = "java.io.FileNotFoundException: /tmp/tmpypj95gx7 (Too many open files)"
     error = Py4JError(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kcompact.errors import OutputError
 from kcompact.storage import scratch
 from kcompact.storage.scratch import PREFIX, scratch_folder
 
@@ -29,6 +30,12 @@ def test_what_a_dead_run_left_is_removed(tmp_path: Path) -> None:
     with scratch_folder(tmp_path):
         assert not left.exists()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_part_in_a_folder_that_somebody_removed_is_refused_by_the_name_above(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written: No such file or directory") as caught:
+        scratch.create_part(tmp_path / "out" / f"{PREFIX}abc" / "work" / "part-0")
+    assert caught.value.message.startswith(f"{tmp_path}/out cannot")
 
 
 def test_a_living_run_keeps_its_folder(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kcompact.engine.startup.start_failures import Settings, not_started, too_fe
 from kcompact.errors import EngineError, KcompactError
 from kcompact.printable import terminal_lines
 from kcompact.storage.disk import write_error
+from kcompact.storage.scratch import removed_in_use
 
 _MORE_MEMORY = "give Spark's Java more memory with --driver-memory, such as 4g"
 _OUT_OF_MEMORY = "most often the machine ran out of memory; --master 'local[1]' needs less"
@@ -174,6 +175,8 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
 def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
     if any(words in text for words in _NO_SPACE):
         return _disk_full(java)
+    if (lost := removed_in_use(text)) is not None:
+        return lost
     if _TOO_LARGE in text:
         place = "a file of Spark's" if java is None else java.folder.parent
         return write_error(place, OSError(errno.EFBIG, _TOO_LARGE))

@@ -14,6 +14,7 @@ nobody can know that of a file that is yet to be unpacked. Without it, nothing i
 import fcntl
 import io
 import os
+import re
 import stat
 import tempfile
 import time
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from kcompact.errors import OutputError
 from kcompact.storage import disk
 
 PREFIX = ".kcompact-"
@@ -38,12 +40,30 @@ def folder_outside(path: Path) -> Path:
     return next(parent for parent in path.parents if PREFIX not in str(parent))
 
 
+def removed_in_use(text: str) -> OutputError | None:
+    """The error where ``text``, of another, says that a path of a private folder is not there any more."""
+    match = _LOST_PATH.search(text)
+    if match is None:
+        return None
+    place = folder_outside(Path(match[1]))
+    return OutputError(
+        f"{place}: a folder of this run, {PREFIX}..., was removed there while it ran",
+        hint="keep what cleans that place from it, or have kcompact work elsewhere: TMPDIR, or -o",
+    )
+
+
+_LOST_PATH = re.compile(
+    rf"(?:No such file or directory: '|NoSuchFileException: )(/[^'\n]*/{re.escape(PREFIX)}\w+)"
+)
+
+
 class _Part(io.FileIO):
     """A file of a private folder; its errors name the disk."""
 
     def __init__(self, path: Path, permissions: int = 0o600) -> None:
-        super().__init__(path, "wb", opener=lambda name, flags: os.open(name, flags, permissions))
         self._path = path
+        with disk.explained(folder_outside(path)):  # which somebody may have removed
+            super().__init__(path, "wb", opener=lambda name, flags: os.open(name, flags, permissions))
 
     def write(self, data: Any, /) -> int:
         try:

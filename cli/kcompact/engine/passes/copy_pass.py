@@ -20,6 +20,7 @@ from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.errors import OutputError
+from kcompact.storage.disk import explained
 from kcompact.storage.object_stores import create
 from kcompact.storage.scratch import create_part, create_whole, folder_outside
 
@@ -95,7 +96,8 @@ class Part:
         self._room_bytes -= wanted_bytes
         if self._room_bytes >= 0:
             return
-        free_bytes = shutil.disk_usage(self._path.parent).free
+        with explained(folder_outside(self._path)):
+            free_bytes = shutil.disk_usage(self._path.parent).free
         self._room_bytes = min(free_bytes - wanted_bytes, _LOOKED_FOR_BYTES)
         if free_bytes < wanted_bytes:
             raise OutputError(
