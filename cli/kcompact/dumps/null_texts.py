@@ -1,10 +1,13 @@
 """Texts that are most likely nulls: what is said of them, and what is asked."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from shlex import quote
 
 from kcompact.counted import counted
+from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.text.csv_reader import NULL_TEXTS, NULLS_OF_DATABASES
@@ -30,6 +33,40 @@ class NullText:
         verb = "is" if self.count == 1 else "are"
         units = counted(self.count, self.role)
         return f"{file.path}: {units} {verb} the text {self.text}, as which tools write nulls{as_one}"
+
+
+def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Notes on keys of JSON that are a word as which JavaScript or Python write a null as text.
+
+    Cells of CSV are counted, all of them.
+    """
+    if dialect.layouts == ("csv_lines",) or dialect.key_encoding != "text" or dialect.null_literal:
+        return ()
+    counts = Counter(texts_among(values_at(sample, dialect.key)))
+    as_one = "as which tools write nulls, and all of them count as one key: if it is one, --tombstone"
+    return tuple(
+        f"several keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
+        " takes it as such, in keys and values alike"  # without a count: alike in all files of a dump
+        for text in NULL_TEXTS.values()
+        if counts[text] > 1
+    )
+
+
+def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Likewise on values, where none is null and the tool is not known: an empty one may be null, too."""
+    is_open = not (dialect.sure or dialect.null_literal or dialect.value_encoding != "text")
+    values = [*values_at(sample, dialect.value)] if is_open else []
+    if None in values or len(values) < len(sample):
+        return ()
+    counts = Counter(value for value in values if isinstance(value, str))
+    forms = {"": "empty", **{text: f"the text {text}" for text in NULL_TEXTS.values()}}
+    options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
+    return tuple(
+        f"several values of the first records are {form}, and none is null: if the tool writes that for a"
+        f" tombstone, --tombstone {options[text]} takes it as such"
+        for text, form in forms.items()
+        if counts[text] > 1
+    )
 
 
 def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:

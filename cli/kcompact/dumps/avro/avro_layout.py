@@ -29,13 +29,13 @@ from kcompact.dumps.avro.avro_container import (
 from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, Datum, RecordReader
 from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, wire_schema
 from kcompact.dumps.detect.candidate import Recognised
+from kcompact.dumps.detect.choosing import notes_on_columns
 from kcompact.dumps.detect.event_proposals import (
     check_delete_flags,
     check_events,
     marks_of,
     parsed_values,
 )
-from kcompact.dumps.detect.likely_encodings import note_on_base64_columns
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.envelope import AVRO, value_place
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
@@ -80,9 +80,9 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
         rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
         flag = check_delete_flags(path, dialect, rows, marks, options)
         dialect = replace(dialect, delete_flag=flag)
-    if not dialect.byte_exact and dialect.key and dialect.value:
+    if dialect.key and dialect.value:
         rows = _first_rows(data_path, header, [dialect.key, dialect.value])
-        notes += note_on_base64_columns(dialect, rows)
+        notes += notes_on_columns(path, dialect, rows, options)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
 
 

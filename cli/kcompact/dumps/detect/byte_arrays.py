@@ -30,6 +30,8 @@ def array_encodings(
     if not roles:
         return {}, ()
     observed = f"{' and '.join(f'{role}s' for role in roles)} are arrays of numbers"
+    if layout in {"avro", "parquet"}:
+        return {}, (f"{observed}, taken as such: where they are bytes, write columns of bytes first",)
     if options.dialect is not None:
         return {}, (f"{observed}, taken as JSON",)
     as_json = f"{as_written(dialect, sample)} takes them as JSON"

@@ -1,12 +1,10 @@
 """Which dialect a sample of records is written in, with its places and encodings."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from shlex import quote
 from typing import Any
 
 from kcompact.dumps.detect.avro_json import refuse_avro_json
@@ -43,20 +41,21 @@ from kcompact.dumps.detect.likely_encodings import (
     PYTHON_NONE,
     is_rounded_number,
     is_rounded_text,
+    note_on_base64_columns,
     note_on_base64_values,
     notes_on_printed_bytes,
 )
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import JSON, ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
-from kcompact.dumps.dialects.envelope import guess_envelope
+from kcompact.dumps.dialects.envelope import AVRO, PARQUET, guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_windows
 from kcompact.dumps.dialects.unexported import refuse_other_spelling
 from kcompact.dumps.json.late_members import late_names
+from kcompact.dumps.null_texts import notes_on_null_keys, notes_on_null_values
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import shown
-from kcompact.dumps.text.csv_reader import NULL_TEXTS
 from kcompact.errors import InputError
 
 
@@ -80,7 +79,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     if options.dialect is None:
         notes += _ask_for_rounded_keys(path, dialect, sample)
     if layout != "csv_lines" and options.tombstone is None:
-        notes += _notes_on_null_values(dialect, sample)
+        notes += notes_on_null_values(dialect, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
     if _may_mean_none(layout, dialect, sample):
         notes += () if options.missing_key else (_NOTE_ON_EMPTY_KEYS,)
@@ -102,6 +101,22 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
 
 
+def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: ReadOptions) -> tuple[str, ...]:
+    """Notes on keys and values in columns of Avro and Parquet, those of bytes aside.
+
+    Raises InputError where they are not the data.
+    """
+    for role in ("key", "value"):
+        refuse_addresses(path, role, values_at(rows, getattr(dialect, role)))
+    notes = notes_on_null_keys(dialect, rows)
+    if options.dialect is None:
+        notes += _ask_for_rounded_keys(path, dialect, rows)
+    if options.tombstone is None:
+        notes += notes_on_null_values(dialect, rows)
+    _, of_arrays = array_encodings(path, dialect.layouts[0], dialect, rows, options)
+    return notes + note_on_base64_columns(dialect, rows) + of_arrays
+
+
 def _ask_for_encodings(
     path: str, dialect: Dialect, fitting: Iterable[Dialect] | None, sample: list[Row]
 ) -> tuple[str, ...]:
@@ -110,7 +125,7 @@ def _ask_for_encodings(
     ``fitting``: other dialects that it may be; None: it is known for sure, or named by the user.
     """
     notes = note_on_short_keys(dialect, sample)
-    notes += _notes_on_null_keys(dialect, sample)
+    notes += notes_on_null_keys(dialect, sample)
     if fitting is not None and dialect.key_encoding == "text":
         notes += ask_for_base64(path, dialect, sample)
         for other in fitting:
@@ -123,40 +138,6 @@ def _ask_for_encodings(
     if dialect.header_names_encoding == "text":
         ask_for_headers(path, dialect.headers, sample)
     return notes
-
-
-def _notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """Notes on keys of JSON that are a word as which JavaScript or Python write a null as text.
-
-    Cells of CSV are counted, all of them.
-    """
-    if dialect.layouts == ("csv_lines",) or dialect.key_encoding != "text" or dialect.null_literal:
-        return ()
-    counts = Counter(texts_among(values_at(sample, dialect.key)))
-    as_one = "as which tools write nulls, and all of them count as one key: if it is one, --tombstone"
-    return tuple(
-        f"several keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
-        " takes it as such, in keys and values alike"  # without a count: alike in all files of a dump
-        for text in NULL_TEXTS.values()
-        if counts[text] > 1
-    )
-
-
-def _notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """Likewise on values, where none is null and the tool is not known: an empty one may be null, too."""
-    is_open = not (dialect.sure or dialect.null_literal or dialect.value_encoding != "text")
-    values = [*values_at(sample, dialect.value)] if is_open else []
-    if None in values or len(values) < len(sample):
-        return ()
-    counts = Counter(value for value in values if isinstance(value, str))
-    forms = {"": "empty", **{text: f"the text {text}" for text in NULL_TEXTS.values()}}
-    options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
-    return tuple(
-        f"several values of the first records are {form}, and none is null: if the tool writes that for a"
-        f" tombstone, --tombstone {options[text]} takes it as such"
-        for text, form in forms.items()
-        if counts[text] > 1
-    )
 
 
 _NOTE_ON_EMPTY_KEYS = (
@@ -182,15 +163,16 @@ def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tup
     column of encodings, a note is returned: they may have been there.
     """
     keys = [*values_at(sample, dialect.key)]
-    in_csv = dialect.layouts == ("csv_lines",)
-    rounded = next(filter(is_rounded_text if in_csv else is_rounded_number, keys), None)
+    is_rounded = is_rounded_number if {*JSON}.issuperset(dialect.layouts) else is_rounded_text
+    rounded = next(filter(is_rounded, keys), None)
     if rounded is None or dialect.key_encoding != "text":
         return ()
     likely = f"keys such as {shown(rounded)} were most likely rounded, by a spreadsheet or pandas"
     likely += ": keys that were different look alike"
     if dialect.key_marker is not None and any(dialect.key_marker in row for row in sample):
         return (likely,)
-    as_named = f"--dialect {dialect.name}" if dialect.name in BY_NAME else as_written(dialect, sample)
+    has_name = dialect.name in {*BY_NAME, *AVRO, *PARQUET}
+    as_named = f"--dialect {dialect.name}" if has_name else as_written(dialect, sample)
     raise InputError(
         f"{path}: {likely}",
         hint="take the file as it was exported, before a spreadsheet saved it (in pandas, have keys as text:"

@@ -106,7 +106,7 @@ def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]
     """A note where the keys of a column of text all look like base64, and so do the values."""
     places = (str(dialect.key), dialect.value or "")
     keys, values = (list(texts_among(row.get(place) for row in rows)) for place in places)
-    if dialect.byte_exact or not all(places) or not likely_base64(keys) or _decoded(values) is None:
+    if dialect.byte_exact or not all(places) or not likely_base64(keys) or not _decoded(values):
         return ()
     data = ENCODINGS["base64"](keys[0].encode())
     likely = f"every key looks like base64, such as {shown(keys[0])} for {shown(data)}, as do the values"

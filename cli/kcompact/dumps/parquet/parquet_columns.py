@@ -34,7 +34,7 @@ def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -
     elif timestamp is not None and pa.types.is_temporal(timestamp):
         refuse_no_timestamp(columns.path, dialect.timestamp, str(timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
-    is_text = key is not None and (pa.types.is_string(key) or pa.types.is_large_string(key))
+    is_text = key is not None and _is_text(key)
     doubles = key is not None and pa.types.is_floating(key) and options.dialect is None
     return replace(dialect, byte_exact=not is_text, doubles=doubles)
 
@@ -117,7 +117,7 @@ def bytes_of(column: pa.Array) -> list[bytes | None]:
     kind = _without_wrapping(column.type)
     if _is_bytes(kind):
         return list(_stored(column, keep_text=False).to_pylist())
-    if _is_list(kind) and kind.value_type in _OF_BYTES:
+    if _is_list_of_bytes(kind):
         return [
             None if cell is None else _joined(cell) for cell in _stored(column, keep_text=False).to_pylist()
         ]
@@ -152,8 +152,7 @@ def _stored_type(kind: pa.DataType, *, keep_text: bool) -> pa.DataType:
     if any(is_type(kind) for is_type in _TEMPORAL):
         return pa.int32() if any(is_type(kind) for is_type in _TEMPORAL_32) else pa.int64()
     if _is_bytes(kind):
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        return kind if is_text and keep_text else pa.large_binary()
+        return kind if keep_text and _is_text(kind) else pa.large_binary()
     return _stored_nested(kind, inner)
 
 
@@ -172,6 +171,20 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 _OF_BYTES = (pa.uint8(), pa.int8())
+
+
+def is_bytes_at(schema: pa.Schema, dotted: str) -> bool:
+    """Whether a column holds bytes, and no text."""
+    kind = type_at(schema, dotted)
+    return kind is not None and not _is_text(kind) and (_is_bytes(kind) or _is_list_of_bytes(kind))
+
+
+def _is_list_of_bytes(kind: pa.DataType) -> bool:
+    return _is_list(kind) and kind.value_type in _OF_BYTES
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.detect.candidate import Recognised
+from kcompact.dumps.detect.choosing import notes_on_columns
 from kcompact.dumps.detect.event_proposals import (
     check_delete_flags,
     check_events,
     marks_of,
     parsed_values,
 )
-from kcompact.dumps.detect.likely_encodings import note_on_base64_columns, note_on_python_texts
+from kcompact.dumps.detect.likely_encodings import note_on_python_texts
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.envelope import PARQUET, value_place
 from kcompact.dumps.options import ReadOptions
@@ -27,6 +28,7 @@ from kcompact.dumps.parquet.parquet_columns import (
     bytes_of,
     column_at,
     columns_of,
+    is_bytes_at,
     parquet_dialect,
     scalars_of,
     without_views,
@@ -89,9 +91,10 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
             flag = check_delete_flags(path, dialect, rows, marks, options)
             dialect = replace(dialect, delete_flag=flag)
-        if groups and not dialect.byte_exact and dialect.key and dialect.value:
-            rows = _first_rows(source, groups[0], [dialect.key, dialect.value])
-            notes += note_on_base64_columns(dialect, rows)
+        parts = [part for part in (dialect.key, dialect.value) if part and not is_bytes_at(schema, part)]
+        if groups and parts:
+            rows = _first_rows(source, groups[0], parts)
+            notes += notes_on_columns(path, dialect, rows, options)
         return Recognised("parquet", dialect, form, notes=notes)
 
 

@@ -1,0 +1,104 @@
+"""Keys and values in columns of Avro and Parquet that are held to what JSON's and CSV's are held to."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dump_pipeline import judged, open_one
+from kcompact.errors import InputError
+
+FORMS = pytest.mark.parametrize("form", ["avro", "parquet"])
+
+
+def dump_of(tmp_path: Path, form: str, key_type: Any, value_type: Any, *pairs: tuple[Any, Any]) -> Path:
+    """A file of these keys and values, of these types of Avro."""
+    path = tmp_path / f"orders.{form}"
+    rows = [
+        {"topic": "orders", "partition": 0, "offset": at, "key": key, "value": value}
+        for at, (key, value) in enumerate(pairs)
+    ]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        return path
+    types = {
+        "topic": "string",
+        "partition": "int",
+        "offset": "long",
+        "key": ["null", key_type],
+        "value": ["null", value_type],
+    }
+    fields = [{"name": name, "type": type_} for name, type_ in types.items()]
+    with path.open("wb") as out:
+        fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, rows)
+    return path
+
+
+def notes_on(path: Path, **options: Any) -> tuple[str, ...]:
+    with open_one(path, **options) as dump:
+        return tuple(dump.notes)
+
+
+@FORMS
+@pytest.mark.parametrize("role", ["keys", "values"])
+def test_addresses_of_java_are_no_data(role: str, form: str, tmp_path: Path) -> None:
+    pairs = [("[B@1a2b", "v"), ("[B@3c4d", "w")] if role == "keys" else [("a", "[B@1a2b"), ("b", "[B@3c4d")]
+    with pytest.raises(InputError, match=f"{role} such as .* are addresses of Java objects"):
+        open_one(dump_of(tmp_path, form, "string", "string", *pairs))
+    as_bytes = [(key.encode(), value.encode()) for key, value in pairs]
+    open_one(dump_of(tmp_path, form, "bytes", "bytes", *as_bytes))
+
+
+@FORMS
+@pytest.mark.parametrize("text", ["None", "null", "nan"])
+def test_a_null_that_pandas_wrote_as_text_is_noted(text: str, form: str, tmp_path: Path) -> None:
+    """As astype(str) does: records without a key superseded each other, without a word."""
+    pairs = [(text, "v"), (text, "v"), ("b", "w")]
+    (note,) = notes_on(dump_of(tmp_path, form, "string", "string", *pairs))
+    assert f"several keys of the first records are the text {text}" in note
+    pairs = [("a", text), ("a", text), ("b", "w")]
+    (note,) = notes_on(dump_of(tmp_path, form, "string", "string", *pairs))
+    assert f"several values of the first records are the text {text}" in note
+    assert notes_on(tmp_path / f"orders.{form}", tombstone=f"literal:{text}") == ()
+    as_bytes = [(key.encode(), value.encode()) for key, value in pairs]
+    assert notes_on(dump_of(tmp_path, form, "bytes", "bytes", *as_bytes)) == ()
+
+
+@FORMS
+def test_keys_that_were_rounded_before_they_became_text_are_refused(form: str, tmp_path: Path) -> None:
+    """As a column of doubles of pandas does, by astype(str)."""
+    path = dump_of(tmp_path, form, "string", "string", ("1.2345678901234567e+18", "v"), ("7.0", "w"))
+    with pytest.raises(InputError, match="most likely rounded") as refused:
+        open_one(path)
+    named = re.search(r"--dialect ([\w-]+) takes", refused.value.hint or "")
+    assert named is not None
+    judged(path, dialect=named[1])
+
+
+@FORMS
+def test_lists_of_numbers_that_may_be_bytes_are_noted(form: str, tmp_path: Path) -> None:
+    numbers = {"type": "array", "items": "int"}
+    (note,) = notes_on(dump_of(tmp_path, form, numbers, "string", ([107, 49], "v"), ([107, 50], "w")))
+    assert "keys are arrays of numbers, taken as such" in note
+    assert notes_on(dump_of(tmp_path, form, numbers, "string", ([1070, 49], "v"))) == ()
+
+
+def test_lists_of_bytes_are_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    table = pa.table({"offset": [0], "key": pa.array([[107]], pa.list_(pa.uint8())), "value": ["v"]})
+    pq.write_table(table, path)
+    assert not any("arrays" in note for note in notes_on(path))
+
+
+def test_keys_that_lost_bytes_are_refused_in_a_view_of_text_too(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    key = pa.array(["k\ufffd"], pa.string_view())
+    pq.write_table(
+        pa.table({"topic": ["t"], "partition": [0], "offset": [0], "key": key, "value": ["v"]}), path
+    )
+    with pytest.raises(InputError, match="1 key with U\\+FFFD"):
+        judged(path)
