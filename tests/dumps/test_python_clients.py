@@ -6,15 +6,17 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
 
 
 class ConsumerRecord(NamedTuple):
@@ -215,3 +217,38 @@ def test_none_beside_keys_as_python_prints_bytes_is_no_key(kind: str, tmp_path: 
         rows = [{"offset": 0, "key": "b'a'", "value": "1"}, {"offset": 1, "key": "None", "value": "2"}]
         path.write_text("".join(json.dumps(row | each) + "\n" for each in rows))
     assert [(key, value) for key, value, _ in contents(path)] == [(b"a", b"1"), (None, b"2")]
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.json", "d.parquet", "d.avro"])
+@pytest.mark.parametrize("role", ["key", "value"])
+def test_what_a_deserializer_made_null_is_no_null(role: str, name: str, tmp_path: Path) -> None:
+    """Its size tells: such a value would be a tombstone, and take the records before it with it."""
+    sizes = [-1, 7] if role == "value" else [2, 7]
+    rows = [
+        {"topic": "t", "partition": 0, "offset": 0, "key": "k1", "value": None if role == "value" else "v"},
+        {"topic": "t", "partition": 0, "offset": 1, "key": "k2", "value": "v"},
+        {"topic": "t", "partition": 0, "offset": 2, "key": "k1", "value": "v"},
+    ]
+    rows = [row | {f"serialized_{role}_size": sizes[0]} for row in rows]
+    path = tmp_path / name
+    write(path, rows)
+    assert judged(path) == []
+    write(path, [*rows[:2], rows[2] | {role: None, f"serialized_{role}_size": sizes[1]}])
+    with pytest.raises(InputError, match=f"serialized_{role}_size: 7: the {role} is null only because"):
+        judged(path)
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """The rows in the format that the name says."""
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".avro":
+        types = {"partition": "int", "offset": "long", "topic": "string"}
+        columns = {name: types.get(name, ["null", "long", "string"]) for name in rows[0]}
+        fields = [{"name": name, "type": kind} for name, kind in columns.items()]
+        with path.open("wb") as out:
+            fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, rows)
+    else:
+        path.write_text(
+            json.dumps(rows) if path.suffix == ".json" else "".join(json.dumps(row) + "\n" for row in rows)
+        )

@@ -23,7 +23,7 @@ REASONS = (
 _REASON = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exceeded|toolarge)"
 # Of Confluent's extension of VS Code: true where a part is larger than it asks for.
 _EXCEEDED = "exceededfields"
-_NO_REASONS = {"", "0", "false", "none", "null"}
+_NO_REASONS = {"", "0", "0.0", "-1", "-1.0", "false", "none", "null"}
 
 
 def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[str, str | None]:
@@ -42,6 +42,9 @@ def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[s
         reason = re.compile(rf"(?:{part}){any_part}{_REASON}|{_EXCEEDED}\.{role}")
         fitting = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
         named = [name for name in fitting if path_of(name)[0] != path_of(place)[0]]
+        if not named and dialect.layouts != ("csv_lines",):
+            sizes = {f"serialized{role}size", f"{role}size"}  # of what is null, -1 or 0
+            named = [name for name, plain in plain_names.items() if plain in sizes][:1]
         if len(named) > 1:
             raise InputError(
                 f"{path}: {name_list(named)} may each say why a {role} is not there",

@@ -117,6 +117,8 @@ def _fill(
     """Fill in a row; False where only the reference knows what the record says."""
     for name in range(MARKERS, PREFIXES):
         kind = spans[name, KIND]
+        if ERRORS <= name < ERRORS + 2 and spans[KEY + name - ERRORS, KIND] > c.NULL:
+            continue  # the key, or the value behind it in the table, is there
         if kind > c.NULL and not _says_nothing(name, kind, data[spans[name, START]]):
             return False
     return (
