@@ -102,3 +102,12 @@ def test_keys_that_lost_bytes_are_refused_in_a_view_of_text_too(tmp_path: Path) 
     )
     with pytest.raises(InputError, match="1 key with U\\+FFFD"):
         judged(path)
+
+
+@FORMS
+def test_keys_that_are_no_number_are_refused(form: str, tmp_path: Path) -> None:
+    """As pandas has a missing one: all of them were one key, or nothing could be read."""
+    path = dump_of(tmp_path, form, "double", "string", (1.5, "v"), (float("nan"), "w"))
+    with pytest.raises(InputError, match="the key is NaN"):
+        judged(path)
+    judged(path, dialect=form)

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.json.json_text import refuse_nan
 from kcompact.dumps.records.headers import Headers, decode_headers
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING
@@ -115,7 +116,9 @@ _INEXACT = 2**53
 
 
 def refuse_rounded(key: float, dialect: Dialect) -> None:
-    """Raise UnreadableError for a key that may have been a whole number, rounded to a double."""
+    """Raise UnreadableError for a key that is no number, or was a whole one, maybe, rounded to a double."""
+    if dialect.doubles:
+        refuse_nan(key, "key")
     if dialect.doubles and abs(key) >= _INEXACT:
         raise UnreadableError(
             f"the key is a double, {key!r}: whole numbers as large look alike where they differ",
