@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dump_pipeline import judged
@@ -54,7 +56,7 @@ def write(folder: Path, name: str, key_type: Any, key: Any, *, topic: str = "t",
 def test_keys_of_another_type_are_refused_as_they_may_look_alike(tmp_path: Path, old: Any, new: Any) -> None:
     keys = [write(tmp_path, "1.avro", *old), write(tmp_path, "2.avro", *new, offset=1)]
     assert keys[0] == keys[1]  # though they are two keys: one would be gone
-    with pytest.raises(InputError, match=r"keys of t have another Avro type than in .*1\.avro"):
+    with pytest.raises(InputError, match=r"keys of t have another type than in .*1\.avro"):
         judged(tmp_path)
 
 
@@ -70,3 +72,45 @@ def test_plain_keys_stand_for_themselves_whatever_their_type(tmp_path: Path, typ
         key = 7 if "int" in types else b"k" if kind == "bytes" else "k"
         write(tmp_path, f"{number}.avro", kind, key, offset=number)
     judged(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (pa.array([7]), pa.array([7.0, None])),
+        (pa.array([{"a": 1, "b": 2}]), pa.array([{"b": 2, "a": 1}])),
+        (pa.array([[1, 2000]]), pa.array([[1.0, 2000.0]])),
+        (pa.array([Decimal("1.5")]), pa.array([Decimal("1.50")])),
+        (pa.array([1], pa.timestamp("ms")), pa.array([1000], pa.timestamp("us"))),
+    ],
+)
+def test_keys_of_parquet_that_are_spelt_in_two_ways_are_refused(
+    tmp_path: Path, old: pa.Array, new: pa.Array
+) -> None:
+    """As pandas makes doubles of whole numbers where one is missing: 7.0 superseded no 7."""
+    columns(tmp_path / "1.parquet", old)
+    columns(tmp_path / "2.parquet", new, offset=5)
+    with pytest.raises(InputError, match=r"keys of t have another type than in .*1\.parquet"):
+        judged(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (pa.array([7], pa.int32()), pa.array(["7"])),
+        (pa.array(["k"]).dictionary_encode(), pa.array([b"k"], pa.large_binary())),
+        (pa.array([{"a": 1}]), pa.array([{"a": 1}], pa.struct([("a", pa.int16())]))),
+    ],
+)
+def test_keys_of_parquet_that_are_spelt_alike_are_taken(tmp_path: Path, old: pa.Array, new: pa.Array) -> None:
+    columns(tmp_path / "1.parquet", old)
+    columns(tmp_path / "2.parquet", new, offset=5)
+    judged(tmp_path)
+
+
+def columns(path: Path, keys: pa.Array, *, offset: int = 0) -> None:
+    """A file of records with these keys."""
+    count = len(keys)
+    offsets = [*range(offset, offset + count)]
+    fields = {"topic": ["t"] * count, "partition": [0] * count, "offset": offsets}
+    pq.write_table(pa.table(fields | {"key": keys, "value": ["v"] * count}), path)

@@ -102,7 +102,10 @@ def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> Non
 
 
 def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
-    """Of Avro files of one topic: a datum's bytes are another key where an enum or record is another one."""
+    """Of files of one topic: a datum's bytes are another key where an enum or record is another one.
+
+    So with columns of Parquet: pandas makes doubles of whole numbers where one is missing, and 7.0 of 7.
+    """
     paths: dict[str, dict[str, str]] = defaultdict(dict)
     for file in dump.files:
         notes = file_notes[file.file_id]
@@ -112,7 +115,7 @@ def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> No
         if len(by_type) > 1:
             first, other, *_ = by_type.values()
             raise InputError(
-                f"{other}: keys of {topic} have another Avro type than in {first}: different keys may have"
+                f"{other}: keys of {topic} have another type than in {first}: different keys may have"
                 " the same bytes, and the same key others",
                 hint="write the older files again with the schema of the newest, as readers of Avro can;"
                 " or export the keys as the bytes that Kafka has",

@@ -179,6 +179,16 @@ def is_bytes_at(schema: pa.Schema, dotted: str) -> bool:
     return kind is not None and not _is_text(kind) and (_is_bytes(kind) or _is_list_of_bytes(kind))
 
 
+def key_type(kind: pa.DataType) -> str:
+    """The spelling of keys as their type has it: where it differs, 7 may be ``7.0``."""
+    kind = _without_wrapping(kind)
+    if pa.types.is_struct(kind):
+        return str([(field.name, key_type(field.type)) for field in kind])
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_temporal(kind):
+        return str(kind)
+    return f"[{key_type(kind.value_type)}]" if _is_list(kind) and not _is_list_of_bytes(kind) else "plain"
+
+
 def _is_list_of_bytes(kind: pa.DataType) -> bool:
     return _is_list(kind) and kind.value_type in _OF_BYTES
 

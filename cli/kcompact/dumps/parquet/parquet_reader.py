@@ -17,11 +17,13 @@ from kcompact.dumps.parquet.parquet_columns import (
     bytes_of,
     column_at,
     columns_of,
+    key_type,
     nested_of,
     scalars_of,
     type_at,
 )
 from kcompact.dumps.parquet.parquet_file import GROUP_SHIFT, RowGroup, bad_row_group, batches_of, naming
+from kcompact.dumps.parquet.parquet_output import is_ours
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import INDEX_SCHEMA, Record, log_id_of
@@ -51,6 +53,9 @@ class ParquetReader:
         self._headers = values
         self._keyed = ValueKeys(file, notes).keyed if self._dialect.reads_values else None
         self._ordinal = 0
+        kind = type_at(file.shape.schema, self._dialect.key)
+        if kind is not None and not is_ours(file.shape.schema):
+            notes.key_type = key_type(kind)
 
     def records(self, source: "parquet.ParquetFile", group: RowGroup) -> Iterator[Record]:
         """All records of a row group. Raises UnreadableError."""
