@@ -15,6 +15,7 @@ from dump_pipeline import index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.structured import headers_of
 from kcompact.errors import InputError
 
 PLACE = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1_700_000_000_000}
@@ -516,3 +517,22 @@ def test_headers_whose_name_and_value_have_other_names_are_refused(raw: Any) -> 
 def test_names_of_headers_in_an_object_stay_what_they_are() -> None:
     assert decode_headers({"key": "1", "v": "2"}, "text") == (("key", b"1"), ("v", b"2"))
     assert decode_headers([{"a": "1"}, {"value": "2"}], "text") == (("a", b"1"), ("value", b"2"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ([{"key": b"a", "value": [49, -1]}], (("a", b"1\xff"),)),
+        ([{"key": b"a", "value": b"MQ==", "encoding": b"base64"}], (("a", b"1"),)),
+        ([{"key": b"a", "value_base64": b"MQ=="}], (("a", b"1"),)),
+        ({"a": [b"1", b"\xff"], "b": None}, (("a", b"1"), ("a", b"\xff"), ("b", None))),
+        ([(b"a", [b"1", b"2"]), (b"a", b"3")], (("a", b"1"), ("a", b"2"), ("a", b"3"))),
+        ([b"a", b"1", b"b", None], (("a", b"1"), ("b", None))),
+        ([{"Key": b"a", "Value": b"MTIz"}], (("a", b"MTIz"),)),
+        ([{"v": 7, "Name": b"x", "value": b"\xff"}], (("x", b"\xff"),)),
+        ([{"k": b"a", "v": b"1"}], (("a", b"1"),)),
+    ],
+)
+def test_headers_of_avro_and_parquet_are_read_as_json_s(typed: Any, expected: Any) -> None:
+    """Their values were JSON in what the dump was converted to; of Go's Key and Value, none is base64."""
+    assert headers_of(typed) == expected

@@ -190,7 +190,7 @@ def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Header
     if all(isinstance(item, dict) for item in raw):
         return tuple(pair for item in raw for pair in _from_object(item, to_bytes, names_encoding))
     if all(isinstance(item, list) for item in raw):  # Python clients: pairs
-        return tuple((_name_of(name), to_bytes(value)) for name, value in raw)
+        return tuple((_name_of(name), to_bytes(item)) for name, value in raw for item in _each(value))
     if len(raw) % 2 == 0:  # kcat: name, value, name, value
         return tuple(
             (_name_of(name), to_bytes(value)) for name, value in zip(raw[::2], raw[1::2], strict=True)

@@ -35,23 +35,28 @@ def _headers_of(headers: Any) -> Headers:
         return ()
     if isinstance(headers, bytes | str):
         return decode_headers(as_text(headers), errors="surrogateescape")
-    if isinstance(headers, dict):
-        return tuple((name, _header_bytes(value)) for name, value in headers.items())
-    pairs = [_pair(item) if isinstance(item, dict) else item for item in headers]
-    return tuple((as_text(name), _header_bytes(value)) for name, value in pairs)
+    texts = _as_texts(headers)
+    if isinstance(texts, list):
+        texts = [_named_alike(item) if isinstance(item, dict) else item for item in texts]
+    return decode_headers(texts, errors="surrogateescape")
 
 
-def _pair(header: dict[str, Any]) -> tuple[Any, ...]:
-    """Name and value of a header that is a record, in whatever order its fields are, or a map of one."""
+def _as_texts(value: Any) -> Any:
+    """A value as JSON's would be, its bytes as text, of which they can be made again."""
+    if isinstance(value, dict):
+        return {name: _as_texts(item) for name, item in value.items()}
+    return [_as_texts(item) for item in value] if isinstance(value, list | tuple) else as_text(value)
+
+
+def _named_alike(header: dict[str, Any]) -> Any:
+    """A header that is a record, its name and value called so; or a pair, as a map of one is.
+
+    What Go calls Key and Value is no base64 here.
+    """
     if len(header) == 1:
-        return next(iter(header.items()))
+        return [*next(iter(header.items()))]
     fields = {name.lower(): value for name, value in header.items()}
-    name = next((fields[name] for name in ("key", "name") if name in fields), MISSING)
-    return tuple(header.values()) if name is MISSING or "value" not in fields else (name, fields["value"])
-
-
-def _header_bytes(value: Any) -> bytes | None:
-    return value if value is None or isinstance(value, bytes) else as_json(value)
+    return fields if {"key", "name"} & fields.keys() else [*header.values()]
 
 
 def as_json(value: Any) -> bytes:
