@@ -117,16 +117,21 @@ def _latin1(value: Any) -> str:
     raise TypeError(type(value).__name__)
 
 
-_INEXACT = 2**53
-
-
 def refuse_rounded(key: float, dialect: Dialect) -> None:
     """Raise UnreadableError for a key that is no number, or was a whole one, maybe, rounded to a double."""
     if dialect.doubles:
         refuse_nan(key, "key")
-    if dialect.doubles and abs(key) >= _INEXACT:
-        raise UnreadableError(
-            f"the key is a double, {key!r}: whole numbers as large look alike where they differ",
-            "write keys as whole numbers or text (in pandas: .astype('Int64') before they are written); if"
-            f" these are the keys, --dialect {dialect.name} takes them as they stand",
-        )
+    if dialect.doubles and abs(key) >= INEXACT:
+        raise rounded(key, f"; if these are the keys, --dialect {dialect.name} takes them as they stand")
+
+
+INEXACT = 2**53
+
+
+def rounded(key: float, otherwise: str = "") -> UnreadableError:
+    """The error for a number that may have been rounded; ``otherwise`` ends its hint."""
+    return UnreadableError(
+        f"the key is a double, {key!r}: whole numbers as large look alike where they differ",
+        "write keys as whole numbers or text (in pandas: .astype('Int64') before they are written)"
+        + otherwise,
+    )

@@ -11,6 +11,7 @@ from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, P
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.structured import INEXACT, rounded
 
 _UNCHANGED = b"__debezium_unavailable_value"
 _MOST_TABLES = 8
@@ -28,6 +29,8 @@ class ValueKeys:
         self._rules = FieldRules(file, notes, keys_of_values=True)
         self._notes = notes
         self._is_bare = self._dialect.is_event and file.layout in {"json_lines", "json_objects"}
+        # What was JSON has all digits of a number.
+        self._is_row_of_columns = self._dialect.value == "" and file.layout in {"avro", "parquet"}
         names = [_before(name) for name in self._dialect.key_fields] + list(self._dialect.key_fields)
         self._names = {*names, *(part for name in names for part in path_of(name))}
 
@@ -111,6 +114,8 @@ class ValueKeys:
     def _spelling(self, parsed: ParsedJson | None, path: tuple[str, ...], value: Any) -> bytes:
         if parsed is None or value is None or type(value) in (bool, int):
             return compact_json(value, "strict")
+        if self._is_row_of_columns and isinstance(value, float) and abs(value) >= INEXACT:
+            raise rounded(value)
         spelling = parsed.spelling(path)
         is_spelt_alike = self._dialect.canonical_keys or self._dialect.cdc is not None
         return canonical(spelling) if is_spelt_alike else spelling
