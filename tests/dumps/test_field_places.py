@@ -713,3 +713,17 @@ def test_kafka_s_timestamp_is_taken_where_that_of_the_export_is_beside_it(tmp_pa
     row |= {"timestamp": 1_700_000_000_555, "kafka_timestamp": 1_600_000_000_001}
     with open_one(write(tmp_path / "dump.jsonl", [row])) as dump:
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_600_000_000_001]
+
+
+@pytest.mark.parametrize("mark", ["key_encoding", "keyEncoding", "Key-Encoding"])
+def test_a_mark_of_base64_is_one_however_it_is_spelt(mark: str, tmp_path: Path) -> None:
+    """Of the others, the user was asked whether keys are base64, and no answer took them as text."""
+    path = tmp_path / "d.jsonl"
+    rows = [
+        {"partition": 0, "offset": at, "key": key, "value": "text!", mark: "base64"}
+        for at, key in enumerate(["dXNlci0x", "dXNlci0yMg=="])
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_one(path) as dump:
+        table, _ = index_all(dump)
+    assert table["key"].to_pylist() == [b"user-1", b"user-22"]

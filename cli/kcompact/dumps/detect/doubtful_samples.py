@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from kcompact.counted import counted
+from kcompact.dumps.detect.field_places import marker_names
 from kcompact.dumps.detect.fitting import A_FEW, all_in, decodes, in_order
 from kcompact.dumps.detect.likely_encodings import (
     doubtful_base64,
@@ -75,7 +76,8 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str,
     Of CSV, whose tools leave the encoding to their users, a note is returned.
     """
     keys = list(texts_among(values_at(sample, dialect.key)))
-    has_marker = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
+    wanted = marker_names(dialect, "key")
+    has_marker = any(plain_name(name) in wanted for row in sample for name in row)
     if has_marker or not likely_base64(keys):
         return ()
     likely = f"every key looks like base64, such as {shown(keys[0])}"

@@ -26,7 +26,7 @@ def markers_by_name(path: str, dialect: Dialect, field_names: Collection[str]) -
     Kafka's clients give in a record, and -1 for null. Raises InputError where several may say why.
     """
     plain_names = {name: plain_name(name) for name in sorted(field_names)}
-    markers = {f"{role}_marker": _marker_names(dialect, role) for role in ("key", "value")}
+    markers = {f"{role}_marker": marker_names(dialect, role) for role in ("key", "value")}
     places: Changes = {
         role: name
         for role, wanted in markers.items()
@@ -42,7 +42,7 @@ def markers_by_name(path: str, dialect: Dialect, field_names: Collection[str]) -
     return places
 
 
-def _marker_names(dialect: Dialect, role: str) -> set[str]:
+def marker_names(dialect: Dialect, role: str) -> set[str]:
     """The plain names of a field that says how keys or values are encoded, which no tool says otherwise.
 
     Beside ``message`` it may be called ``messageEncoding``.
