@@ -27,7 +27,7 @@ from kcompact.dumps.avro.avro_container import (
     unpack,
 )
 from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, Datum, RecordReader
-from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, wire_schema
+from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, kinds_at, wire_schema
 from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.choosing import notes_on_columns
 from kcompact.dumps.detect.event_proposals import (
@@ -80,10 +80,17 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
         rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
         flag = check_delete_flags(path, dialect, rows, marks, options)
         dialect = replace(dialect, delete_flag=flag)
-    if dialect.key and dialect.value:
-        rows = _first_rows(data_path, header, [dialect.key, dialect.value])
+    parts = [part for part in (dialect.key, dialect.value) if part and not _holds_bytes(header.schema, part)]
+    if parts:
+        rows = _first_rows(data_path, header, parts)
         notes += notes_on_columns(path, dialect, rows, options)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
+
+
+def _holds_bytes(schema: Any, dotted: str) -> bool:
+    """Whether a field holds bytes, perhaps null, and no text."""
+    kinds = (kind.get("type") if isinstance(kind, dict) else kind for kind in kinds_at(schema, dotted))
+    return all(kind in ("bytes", "fixed", "null") for kind in kinds)
 
 
 def _sample(data_path: str, header: Header, place: str) -> list[Any]:

@@ -233,13 +233,13 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
     is_aiven = name.endswith("connector_records")
     base = written_by(columns, options, spark=name == "topLevelRecord", aiven=is_aiven)
     dialect = column_dialect(columns, base, options, key_is_column=True)
-    logical = _logical_type(_kinds_at(schema, dialect.timestamp))
+    logical = _logical_type(kinds_at(schema, dialect.timestamp))
     if logical.startswith(_NO_POINTS_IN_TIME):
         refuse_no_timestamp(columns.path, dialect.timestamp, logical)
     unit = next((unit for ending, unit in _UNITS.items() if logical.endswith(ending)), None)
     # Text may have been damaged on the way (U+FFFD), bytes not.
     key_kinds = [
-        kind.get("type") if isinstance(kind, dict) else kind for kind in _kinds_at(schema, dialect.key)
+        kind.get("type") if isinstance(kind, dict) else kind for kind in kinds_at(schema, dialect.key)
     ]
     byte_exact = "string" not in key_kinds
     return replace(
@@ -271,7 +271,7 @@ def types_at(wire: WireSchema, kinds: list[Any], path: Iterable[str]) -> list[An
     return kinds
 
 
-def _kinds_at(schema: Any, dotted: str | None) -> list[Any]:
+def kinds_at(schema: Any, dotted: str | None) -> list[Any]:
     """The branches of the type that the schema gives the field; none if there is no such field."""
     kind: Any = schema if dotted else []
     for name in dotted.split(".") if dotted else ():
