@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
+_LOOKED_AT = 200  # rows, for what their keys and values look like: there may be many files
 _COPIED_BYTES = 128 << 20  # that are kept; a row group may unpack to any size
 _LYING_HINT = "nulls are tombstones: write the file again, without statistics or with another writer"
 
@@ -93,7 +94,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             dialect = replace(dialect, delete_flag=flag)
         parts = [part for part in (dialect.key, dialect.value) if part and not is_bytes_at(schema, part)]
         if groups and parts:
-            rows = _first_rows(source, groups[0], parts)
+            rows = _first_rows(source, groups[0], parts, _LOOKED_AT)
             notes += notes_on_columns(path, dialect, rows, options)
         return Recognised("parquet", dialect, form, notes=notes)
 
@@ -105,10 +106,12 @@ def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[
         return bytes_of(column_at(batch.slice(0, _SAMPLED), place)) if batch.num_columns else []
 
 
-def _first_rows(source: "parquet.ParquetFile", group: RowGroup, places: list[str]) -> list[Row]:
+def _first_rows(
+    source: "parquet.ParquetFile", group: RowGroup, places: list[str], most: int | None = None
+) -> list[Row]:
     """The cells of these columns in the first rows, bytes as text."""
     try:
-        batch = next(batches_of(source, group, places))
+        batch = next(batches_of(source, group, places)).slice(0, most)
         with naming(group.number):
             columns = [scalars_of(column_at(batch, place)) for place in places]
     except UnreadableError:
