@@ -308,6 +308,15 @@ def test_columns_that_may_both_be_the_key_are_asked_about(tmp_path: Path) -> Non
     assert [record.key for record in decoded(path, fields={"key": "key"})] == [b"b"]
 
 
+@pytest.mark.parametrize("name", ["topic", "offset", "key", "value"])
+def test_two_columns_of_one_name_are_refused(name: str, tmp_path: Path) -> None:
+    columns = {"topic": ["t"], "partition": [0], "offset": [1], "key": ["k"], "value": ["v"]}
+    arrays = [pa.array(cells) for cells in (*columns.values(), columns[name])]
+    parquet.write_table(pa.Table.from_arrays(arrays, names=[*columns, name]), tmp_path / "d.parquet")
+    with pytest.raises(InputError, match=f"the {name} may be the field {name}, {name}"):
+        open_one(tmp_path / "d.parquet")
+
+
 @pytest.mark.parametrize("column", ["key", "value", "extra"])
 def test_nanoseconds_of_96_bits_are_not_cut_off(column: str, tmp_path: Path) -> None:
     """Two keys would be one, or a survivor other than it was. Years that 64 bits cannot hold so are read."""

@@ -82,8 +82,8 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
         place = value_place(columns, options)
         try:
             sample = _sample(source, groups[0], place) if groups else []
-        except UnreadableError:
-            sample = []  # reported when the whole is read
+        except (UnreadableError, KeyError):
+            sample = []  # reported when the whole is read; where two columns have this name, below
         notes = check_events(path, replace(PARQUET["parquet"], value=place), parsed_values(sample), options)
         notes += () if options.tombstone else note_on_python_texts(sample)
         with reading_footer(path, data):  # a name or zone in it may be no text
