@@ -326,7 +326,7 @@ def test_a_java_that_may_address_little_memory_is_not_given_more(
     "words",
     [
         "java.nio.file.NoSuchFileException: {}/blockmgr-a856/0e",
-        "FileNotFoundError: [Errno 2] No such file or directory: '{}/work/part-000002'",
+        "FileNotFoundError: [Errno 2] No such file or directory: '{}/parts/part-000002'",
     ],
 )
 def test_a_folder_of_the_run_that_somebody_removed_is_named(words: str, tmp_path: Path) -> None:

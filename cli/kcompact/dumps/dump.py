@@ -126,12 +126,13 @@ def _numbers_with_records(opened_files: list[DumpFile | UnreadableFile], paths: 
 
     Raises NoRecordsError where all are.
     """
+    named = set(paths)
     empty = {
         number: file.error
         for number, file in enumerate(opened_files)
         if isinstance(file, UnreadableFile)
         and isinstance(file.error, NoRecordsError)
-        and not set(paths) & set(file.paths)
+        and named.isdisjoint(file.paths)
     }
     if empty and len(empty) == len(opened_files):
         raise empty[0]

@@ -189,7 +189,7 @@ def _in_folder(files: list[str], folder: Path, above: str) -> OutputNames:
         )
     targets: dict[str, str] = {}
     for file in files:
-        name = file.removeprefix(above) if above else os.path.basename(file)  # noqa: PTH119
+        name = file.removeprefix(above or file.rpartition("/")[0])
         name = os.path.normpath(name.lstrip("/"))  # keys of a store may have several slashes in a row
         if name in targets:
             raise OutputError(
