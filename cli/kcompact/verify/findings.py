@@ -121,7 +121,7 @@ def together(parts: Iterable[Findings], question: Question) -> Findings:
 def without_missing_logs(result: Findings, facts: Mapping[int, PairFacts], question: Question) -> Findings:
     """The findings, with one in place of all those of each log of which AFTER has no record."""
     gone = {log_id for log_id, log in facts.items() if not log.records_after}
-    topics = {topic for log_id, (topic, _) in question.logs.items() if log_id in facts.keys() - gone}
+    topics = {question.logs[log_id].topic for log_id in facts.keys() - gone}
     new_result = Findings()
     places_by_log: dict[int, list[Place]] = {}
     for place, count in result.counts.items():
