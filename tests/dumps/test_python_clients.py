@@ -238,13 +238,33 @@ def test_what_a_deserializer_made_null_is_no_null(role: str, name: str, tmp_path
         judged(path)
 
 
+@pytest.mark.parametrize("name", ["d.jsonl", "d.json", "d.parquet", "d.avro"])
+@pytest.mark.parametrize("role", ["key", "value"])
+def test_empty_text_of_the_size_minus_one_is_null(role: str, name: str, tmp_path: Path) -> None:
+    """Else records without a key were one key, and all but one of them gone."""
+    texts = {"key": "k", "value": "v", role: ""}
+    rows = [
+        {"topic": "t", "partition": 0, "offset": offset, **texts, f"serialized_{role}_size": size}
+        for offset, size in enumerate([-1, 0, -1])
+    ]
+    path = tmp_path / name
+    write(path, rows)
+    assert judged(path) == []
+    at = ["key", "value"].index(role)
+    assert [record[at] for record in contents(path)] == [None, b"", None]
+    indexed = index_all(open_one(path))[0].to_pylist()
+    assert [role == "key" and row["key"] is not None for row in indexed] == [False, role == "key", False]
+    assert [row["is_tombstone"] for row in indexed] == [role == "value", False, role == "value"]
+
+
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
     """The rows in the format that the name says."""
     if path.suffix == ".parquet":
         parquet.write_table(pa.Table.from_pylist(rows), path)
     elif path.suffix == ".avro":
-        types = {"partition": "int", "offset": "long", "topic": "string"}
-        columns = {name: types.get(name, ["null", "long", "string"]) for name in rows[0]}
+        types: dict[str, Any] = {"partition": "int", "offset": "long", "topic": "string"}
+        types |= {f"serialized_{role}_size": "int" for role in ("key", "value")}
+        columns = {name: types.get(name, ["null", "string"]) for name in rows[0]}
         fields = [{"name": name, "type": kind} for name, kind in columns.items()]
         with path.open("wb") as out:
             fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, rows)

@@ -8,6 +8,7 @@ from shlex import quote
 from kcompact.counted import counted
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.unexported import is_size
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.text.csv_reader import NULL_TEXTS, NULLS_OF_DATABASES
@@ -59,13 +60,15 @@ def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]
     if None in values or len(values) < len(sample):
         return ()
     counts = Counter(value for value in values if isinstance(value, str))
+    names = [dialect.value_error or "", *(name for row in sample[:1] for name in row)]
+    is_sized = any(is_size(name, "value") for name in names)  # an empty one says itself whether it is null
     forms = {"": "empty", **{text: f"the text {text}" for text in NULL_TEXTS.values()}}
     options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
     return tuple(
         f"several values of the first records are {form}, and none is null: if the tool writes that for a"
         f" tombstone, --tombstone {options[text]} takes it as such"
         for text, form in forms.items()
-        if counts[text] > 1
+        if counts[text] > 1 and not (is_sized and not text)
     )
 
 

@@ -438,6 +438,20 @@ TELLING = replace(
         zip(("mark", "value_error", "key_error", "key_marker", "partition", "value"), LATE, strict=True)
     ),
 )
+SIZED = replace(PLAIN, key_error="key_size", value_error="serialized_value_size")
+
+
+@pytest.mark.parametrize("size", ["-1", "0", "1", "null", '"-1"'])
+@pytest.mark.parametrize("text", ["null", '""', '"v"'])
+def test_sizes_beside_keys_and_values_read_alike(tmp_path: Path, text: str, size: str) -> None:
+    lines = [
+        kcat_line(0, payload=f'"v","value":{text},"serialized_value_size":{size}'),
+        kcat_line(1, key=f'{text},"key_size":{size}', payload='"v","value":"v"'),
+    ]
+    for line in lines:
+        assert_same(dump_file(tmp_path / "d.jsonl", line, SIZED), frozenset())
+
+
 FLAGS_SET = ["true", "1", '"t"', '"Yes"']
 FLAGS_UNSET = ["false", "0", '"f"', '"no"', "null", '""', "[]"]
 

@@ -216,7 +216,7 @@ class AvroReader:
             self._rules.check_key(part, offset)
             if isinstance(value, float):
                 refuse_rounded(value, self._rules.dialect)
-        return self._rules.stored(part, role)
+        return self._rules.stored(part, role, as_text(self._get(datum, f"{role}_error")))
 
     def _bytes(self, datum: Datum, role: str, value: Any) -> bytes:
         """The bytes of a key or value: its own, a number's digits, else those of its datum.

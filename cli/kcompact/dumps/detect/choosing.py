@@ -51,7 +51,7 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import AVRO, PARQUET, guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_windows
-from kcompact.dumps.dialects.unexported import refuse_other_spelling
+from kcompact.dumps.dialects.unexported import is_size, refuse_other_spelling
 from kcompact.dumps.json.late_members import late_names
 from kcompact.dumps.null_texts import notes_on_null_keys, notes_on_null_values
 from kcompact.dumps.options import PLACES, ReadOptions
@@ -82,7 +82,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         notes += notes_on_null_values(dialect, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
     if _may_mean_none(layout, dialect, sample):
-        notes += () if options.missing_key else (_NOTE_ON_EMPTY_KEYS,)
+        notes += _notes_on_empty_keys(field_names, options)
         doubts = dialect.doubtful_key | ({"empty"} if options.missing_key else set())
         dialect = _changed(dialect, (("doubtful_key", doubts),))
     dialect = with_options(dialect, options)
@@ -144,6 +144,12 @@ _NOTE_ON_EMPTY_KEYS = (
     "several keys of the first records are empty, all of them one key, and none is null: if the tool writes"
     " that for no key, --missing-key null takes it as such"
 )
+
+
+def _notes_on_empty_keys(names: Iterable[str], options: ReadOptions) -> tuple[str, ...]:
+    """The note on keys that may mean none, unless the user or a field with their size says what they are."""
+    is_said = options.missing_key is not None or any(is_size(name, "key") for name in names)
+    return () if is_said else (_NOTE_ON_EMPTY_KEYS,)
 
 
 def _may_mean_none(layout: str, dialect: Dialect, sample: list[Row]) -> bool:

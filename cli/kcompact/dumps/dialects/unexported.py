@@ -23,7 +23,8 @@ REASONS = (
 _REASON = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exceeded|toolarge)"
 # Of Confluent's extension of VS Code: true where a part is larger than it asks for.
 _EXCEEDED = "exceededfields"
-_NO_REASONS = {"", "0", "0.0", "-1", "-1.0", "false", "none", "null"}
+_OF_NULL = {"-1", "-1.0"}
+_NO_REASONS = {"", "0", "0.0", *_OF_NULL, "false", "none", "null"}
 
 
 def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[str, str | None]:
@@ -43,8 +44,7 @@ def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[s
         fitting = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
         named = [name for name in fitting if path_of(name)[0] != path_of(place)[0]]
         if not named and dialect.layouts != ("csv_lines",):
-            sizes = {f"serialized{role}size", f"{role}size"}  # of what is null, -1 or 0
-            named = [name for name, plain in plain_names.items() if plain in sizes][:1]
+            named = [name for name in plain_names if is_size(name, role)][:1]
         if len(named) > 1:
             raise InputError(
                 f"{path}: {name_list(named)} may each say why a {role} is not there",
@@ -52,6 +52,16 @@ def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[s
             )
         places |= {f"{role}_error": name for name in named}
     return places
+
+
+def is_size(field: str, role: str) -> bool:
+    """Whether a field has the size of a key or value in Kafka, as its clients tell it: -1 or 0 of null."""
+    return plain_name(field) in {f"serialized{role}size", f"{role}size"}
+
+
+def is_size_of_null(size: Any) -> bool:
+    """Whether such a size beside an empty key or value says that it is null in Kafka."""
+    return str(size) in _OF_NULL
 
 
 def says_why(reason: Any) -> bool:

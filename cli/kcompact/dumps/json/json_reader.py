@@ -148,7 +148,7 @@ class JsonReader:
         self._rules.see("key")
         key = self._bytes(parsed, raw, "key")
         if key == b"":
-            return self._rules.null_or_empty("key", "empty")
+            return self._empty(parsed, "key")
         is_text = REPLACEMENT.decode() in raw if isinstance(raw, str) else not is_buffer(raw)
         if key and is_text:
             self._rules.check_key(key, offset)  # base64 of U+FFFD, or its bytes, is no sign of loss
@@ -161,10 +161,14 @@ class JsonReader:
         refuse_nan(raw, "value")
         self._rules.see("value")
         if raw == "" or (raw == [] and "value" in self._arrays):
-            return self._rules.null_or_empty("value", "empty")
+            return self._empty(parsed, "value")
         if type(raw) is str and not self._values and self._dialect.null_literal is None:
             return b"?"
         return self._bytes(parsed, raw, "value")
+
+    def _empty(self, parsed: ParsedJson, role: str) -> bytes | None:
+        beside = self._get(parsed, self._paths[f"{role}_error"])
+        return self._rules.null_or_empty(role, "empty", beside)
 
     def _absent(self, parsed: ParsedJson, raw: Any, role: str) -> bytes | None:
         """The bytes, or the null, of a field that is missing or null."""

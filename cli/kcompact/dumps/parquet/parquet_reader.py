@@ -49,6 +49,7 @@ class ParquetReader:
             or self._dialect.null_literal is not None
             or self._dialect.empty_value == "null"
             or "empty" in self._dialect.doubtful_value
+            or self._rules.is_sized("value")
         )
         self._headers = values
         self._keyed = ValueKeys(file, notes).keyed if self._dialect.reads_values else None
@@ -95,8 +96,8 @@ class ParquetReader:
             rules.to_partition(fields.get("partition", MISSING)),
             rules.to_offset(fields.get("offset", MISSING), self._ordinal),
             rules.to_timestamp_ms(timestamp),
-            None if key is None else rules.stored(key, "key"),
-            None if value is None else rules.stored(value, "value"),
+            None if key is None else rules.stored(key, "key", fields.get("key_error")),
+            None if value is None else rules.stored(value, "value", fields.get("value_error")),
             headers_of(fields["headers"]) if "headers" in fields else (),
             rules.to_timestamp_type(fields.get("timestamp_type", MISSING), timestamp),
         )

@@ -10,7 +10,7 @@ from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.dialects.paths import path_of
-from kcompact.dumps.dialects.unexported import not_exported, says_why
+from kcompact.dumps.dialects.unexported import is_size, is_size_of_null, not_exported, says_why
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
@@ -207,8 +207,10 @@ class FieldRules:
             hint = _ENCODINGS_HINT if is_unknown else headers_hint(raw, dialect) or DAMAGED_HINT
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
 
-    def null_or_empty(self, role: str, form: str) -> bytes | None:
-        """The key or value that a "missing" or "empty" one stands for."""
+    def null_or_empty(self, role: str, form: str, beside: Any = MISSING) -> bytes | None:
+        """The key or value that a "missing" or "empty" one stands for, or the size ``beside`` it says."""
+        if self.is_sized(role) and is_size_of_null(beside):
+            return None
         self.count(f"{form}_{role}")
         return None if getattr(self.dialect, f"{form}_{role}") == "null" else b""
 
@@ -221,11 +223,15 @@ class FieldRules:
             self.count(f"upper_literal_{role}")
         return True
 
-    def stored(self, data: bytes, role: str) -> bytes | None:
+    def is_sized(self, role: str) -> bool:
+        """Whether a field has the size that the key or value had in Kafka."""
+        return is_size(getattr(self.dialect, f"{role}_error") or "", role)
+
+    def stored(self, data: bytes, role: str, beside: Any = MISSING) -> bytes | None:
         """The key or value that bytes of a typed format stand for, which tells null itself."""
         if not data:
-            if "empty" in getattr(self.dialect, f"doubtful_{role}"):
-                return self.null_or_empty(role, "empty")
+            if "empty" in getattr(self.dialect, f"doubtful_{role}") or self.is_sized(role):
+                return self.null_or_empty(role, "empty", beside)
             return None if getattr(self.dialect, f"empty_{role}") == "null" else b""
         return None if self.is_literal(data, role) else data
 

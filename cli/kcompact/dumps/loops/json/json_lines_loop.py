@@ -105,6 +105,11 @@ def _says_nothing(name: int, kind: int, first: int) -> bool:
 
 
 @part
+def _has_bytes(spans: np.ndarray, name: int) -> bool:
+    return spans[name, KIND] > c.NULL and spans[name, START] < spans[name, END]
+
+
+@part
 def _fill(
     data: np.ndarray,
     original: np.ndarray,
@@ -117,7 +122,7 @@ def _fill(
     """Fill in a row; False where only the reference knows what the record says."""
     for name in range(MARKERS, PREFIXES):
         kind = spans[name, KIND]
-        if ERRORS <= name < ERRORS + 2 and spans[KEY + name - ERRORS, KIND] > c.NULL:
+        if ERRORS <= name < ERRORS + 2 and _has_bytes(spans, KEY + name - ERRORS):
             continue  # the key, or the value behind it in the table, is there
         if kind > c.NULL and not _says_nothing(name, kind, data[spans[name, START]]):
             return False
