@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dump_pipeline import judged, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.errors import InputError
 
 FORMS = pytest.mark.parametrize("form", ["avro", "parquet"])
@@ -133,3 +133,17 @@ def test_columns_of_rows_that_were_rounded_are_no_keys(form: str, tmp_path: Path
     path = path.with_suffix(".jsonl")
     path.write_text('{"id": 1152921504606846977.5}')
     judged(path, key_fields=("id",))
+
+
+@FORMS
+@pytest.mark.parametrize("type_", ["string", "bytes"])
+def test_empty_keys_are_none_where_the_user_says_so(type_: str, form: str, tmp_path: Path) -> None:
+    """So Go and Python write a key that is not there, where a column takes no null."""
+    empty = "" if type_ == "string" else b""
+    path = dump_of(tmp_path, form, type_, "string", (empty, "v"), (empty, "w"))
+    is_said = [": several keys of the first records are empty" in said for said in notes_on(path)]
+    assert is_said == ([True] if type_ == "string" else [])  # reading bytes for it would cost too much
+    assert notes_on(path, missing_key="null") == ()
+    for option, key in (("null", None), ("empty", b""), (None, b"")):
+        with open_one(path, missing_key=option) as dump:
+            assert index_all(dump)[0]["key"].to_pylist() == [key, key]

@@ -113,6 +113,8 @@ def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: Read
         notes += _ask_for_rounded_keys(path, dialect, rows)
     if options.tombstone is None:
         notes += notes_on_null_values(dialect, rows)
+    if _may_mean_none(dialect.layouts[0], dialect, rows):
+        notes += _notes_on_empty_keys([dialect.key_error or ""], options)
     _, of_arrays = array_encodings(path, dialect.layouts[0], dialect, rows, options)
     return notes + note_on_base64_columns(dialect, rows) + of_arrays
 

@@ -7,6 +7,7 @@ ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "
 JUDGING = ("delete_flag", "key_error", "value_error")
 """Fields that may say that a record cannot be taken as it stands."""
 JSON = ("json_lines", "json_objects", "json_array")
+TYPED = {"avro", "parquet"}
 
 QUOTING = "quoting"
 """The way in which cells are quoted tells whether a tool tells null from empty (``doubts.py``)."""

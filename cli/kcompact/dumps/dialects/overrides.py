@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import QUOTING, ROLES, Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, ROLES, TYPED, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.paths import escaped, unescaped
 from kcompact.dumps.options import ReadOptions
@@ -75,7 +75,8 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
         literal_keys = options.missing_key != "text"
         changes |= {"missing_key": form, "literal_keys": literal_keys, "doubtful_key": frozenset()}
         # Whether what is empty in quotes is null, too, a sample of the rows says: text_recognition.py.
-        if "empty" in dialect.doubtful_key and dialect.key_settled_by != QUOTING:
+        is_doubtful = "empty" in dialect.doubtful_key and dialect.key_settled_by != QUOTING
+        if is_doubtful or TYPED.issuperset(dialect.layouts):
             changes["empty_key"] = form
     if options.tombstone is not None:
         changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}

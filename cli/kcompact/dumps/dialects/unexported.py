@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import JSON, Dialect
+from kcompact.dumps.dialects.dialect import JSON, TYPED, Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import ReadOptions
@@ -80,7 +80,6 @@ def not_exported(field: str, reason: Any, role: str, *, is_json: bool) -> tuple[
 
 
 _IN_BASE64 = ("{}base64", "{}b64", "raw{}", "{}raw", "binary{}")
-_TYPED = {"avro", "parquet"}
 
 
 def refuse_other_spelling(
@@ -105,7 +104,7 @@ def refuse_other_spelling(
                 + _decoded_from(beside, role, place, dialect),
             )
         marks = [name for name in sorted(field_names) if plain_name(name) == f"{role}encoding"]
-        if marks and dialect.value and _TYPED.issuperset(dialect.layouts):
+        if marks and dialect.value and TYPED.issuperset(dialect.layouts):
             raise InputError(
                 f"{path}: the field {name_list(marks)} may say of a {role} that it is base64",
                 hint=f"--fields {role}={place} takes it as it stands; else decode it first, or give lines of"
