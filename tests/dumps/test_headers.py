@@ -181,7 +181,7 @@ def test_objects_and_numbers_that_orjson_cannot_write_are_header_values(tmp_path
     assert record.headers == (("a", b'{"x":"\xed\xa0\x80"}'), ("b", b"1" + b"0" * 30))
 
 
-NUMBERS = ["1", "-0", "1.0", "1e3", "1E+3", "0.10", "12345678901234567890", "1" * 30, "1e400"]
+NUMBERS = ["1", "-0", "1.0", "1e3", "1E+3", "0.10", "12345678901234567890", "1" * 30, "1e400", "NaN"]
 
 
 @pytest.mark.parametrize("blank", ["", " "])

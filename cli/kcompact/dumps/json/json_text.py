@@ -130,7 +130,7 @@ class ParsedJson:
             if not _may_be_respelt(value):
                 return value
             text = self.spelling(path).decode("utf-8", self.errors)
-            return json.loads(text, parse_float=SpeltNumber, parse_int=_integer)
+            return json.loads(text, parse_float=SpeltNumber, parse_int=_integer, parse_constant=SpeltNumber)
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
 
