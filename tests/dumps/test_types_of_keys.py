@@ -108,6 +108,19 @@ def test_keys_of_parquet_that_are_spelt_alike_are_taken(tmp_path: Path, old: pa.
     judged(tmp_path)
 
 
+@pytest.mark.parametrize("keys", [pa.array([{"a": 1}]), pa.array([1.0]), pa.array([1])])
+def test_typed_keys_beside_json_are_noted(keys: pa.Array, tmp_path: Path) -> None:
+    """Python's json writes a blank behind a colon: the same key would be two, without a word."""
+    columns(tmp_path / "1.parquet", keys)
+    key = '{"a": 1}' if pa.types.is_struct(keys.type) else "1"
+    line = f'{{"topic":"t","partition":0,"offset":1,"key":{key},"value":"v"}}\n'
+    (tmp_path / "2.jsonl").write_text(line)
+    notes = [said for said in judged(tmp_path) if "keys of t are compared as they are spelt here" in said]
+    assert len(notes) == int(not pa.types.is_integer(keys.type))
+    (tmp_path / "2.jsonl").write_text(line.replace('"topic":"t"', '"topic":"u"'))
+    assert judged(tmp_path) == []
+
+
 def columns(path: Path, keys: pa.Array, *, offset: int = 0) -> None:
     """A file of records with these keys."""
     count = len(keys)

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from kcompact.counted import counted
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import ROLES, TYPED, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
@@ -82,8 +82,8 @@ def check_tables(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
             )
 
 
-def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
-    """Keys that are different ones, though their bytes are the same.
+def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> list[str]:
+    """Keys that are different ones, though their bytes are the same; a note on those that may be the same.
 
     Of keys files in JSON: 7 and "7" are two keys, and would be one without the quotes.
     """
@@ -99,6 +99,7 @@ def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> Non
             hint="have the connector write keys as Avro (keys.format.class), or export the topic with its"
             " keys (kcat -J)",
         )
+    return _notes_on_mixed_keys(dump, file_notes)
 
 
 def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
@@ -120,6 +121,27 @@ def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> No
                 hint="write the older files again with the schema of the newest, as readers of Avro can;"
                 " or export the keys as the bytes that Kafka has",
             )
+
+
+def _notes_on_mixed_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> list[str]:
+    """A note on the first topic whose keys are text in one file, and of Avro's or Parquet's types in another.
+
+    Spelt by its type, a key may be another one than as a tool wrote it: ``{"id": 1}`` for ``{"id":1}``.
+    """
+    typed: dict[str, str] = {}
+    spelt: dict[str, str] = {}
+    for file in dump.files:
+        notes = file_notes[file.file_id]
+        is_spelt = notes.key_type is None and not TYPED.issuperset([file.layout])
+        if is_spelt or notes.key_type not in {None, "plain"}:
+            for log in notes.logs.values():
+                (spelt if is_spelt else typed).setdefault(log.topic, file.path)
+    return [
+        f"{spelt[topic]}: keys of {topic} are compared as they are spelt here with those of {path}, which"
+        " have a type: one key may count as two: export all of them in one format"
+        for topic, path in typed.items()
+        if topic in spelt
+    ][:1]
 
 
 def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:

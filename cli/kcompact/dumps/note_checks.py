@@ -89,7 +89,7 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
     """Raises InputError where fields are missing, or keys were damaged."""
     check_fields(dump, by_file)
     check_tables(dump, by_file)
-    check_kinds_of_keys(dump, by_file)
+    mixed = check_kinds_of_keys(dump, by_file)
     aborts = _ask_for_batches(dump, by_file)
     for file in dump.files:
         _check_lossy_keys(file, by_file[file.file_id])
@@ -102,7 +102,7 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
     ]
     is_slow = any(notes.counts.get("read_without_loops") for notes in by_file.values())
     slow = [_WITHOUT_LOOPS] if is_slow else []
-    return slow + aborts + remarks + [doubt.text for doubt in doubts if doubt is not None]
+    return slow + aborts + mixed + remarks + [doubt.text for doubt in doubts if doubt is not None]
 
 
 def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
