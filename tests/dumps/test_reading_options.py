@@ -298,7 +298,10 @@ def test_files_without_offsets_and_order_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("mark", "spelt"),
-    [("base64", "azE="), ("BASE64", "azE="), (True, "azE="), ("hex", "6b31"), ("HEX", "6B31")],
+    [
+        *[(mark, "azE=") for mark in ("base64", "BASE64", "Base-64", "b64", True)],
+        *[("hex", "6b31"), ("HEX", "6B31")],
+    ],
 )
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
 def test_a_mark_beside_a_key_says_how_it_is_encoded(suffix: str, mark: Any, spelt: str, path: Path) -> None:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_MARKS = {"true": "base64", "base64": "base64", "hex": "hex"}
+_MARKS = {"true": "base64", "base64": "base64", "b64": "base64", "hex": "hex"}
 _MIME_LENGTHS = {64, 76}  # of PEM, and of MIME
-_OTHER_MARKS = re.compile(r"(?:hex|base[0-9])")
+_OTHER_MARKS = re.compile(r"(?:hex|b(?:ase)?[0-9])")
 
 
 class UnknownEncodingError(ValueError):
@@ -80,7 +80,7 @@ def marked_encoding(mark: Any) -> str | None:
 
     Raises UnknownEncodingError.
     """
-    word = str(mark).lower()
+    word = re.sub(r"[\W_]", "", str(mark).lower())
     if word not in _MARKS and _OTHER_MARKS.match(word):
-        raise UnknownEncodingError(word)
+        raise UnknownEncodingError(str(mark))
     return _MARKS.get(word)
