@@ -49,7 +49,7 @@ class ParquetReader:
             or self._dialect.null_literal is not None
             or self._dialect.empty_value == "null"
             or "empty" in self._dialect.doubtful_value
-            or self._rules.is_sized("value")
+            or "value" in self._rules.sized
         )
         self._headers = values
         self._keyed = ValueKeys(file, notes).keyed if self._dialect.reads_values else None

@@ -88,6 +88,8 @@ class FieldRules:
         }
         self._literals = frozenset(word.encode() for word in self.dialect.null_words)
         self._literal = (self.dialect.null_literal or "").encode()
+        errors = {"key": self.dialect.key_error or "", "value": self.dialect.value_error or ""}
+        self.sized = {role for role, field in errors.items() if is_size(field, role)}  # in Kafka, by a field
 
     def count(self, name: str, example: str | None = None) -> None:
         """One more of what ``name`` counts."""
@@ -209,7 +211,7 @@ class FieldRules:
 
     def null_or_empty(self, role: str, form: str, beside: Any = MISSING) -> bytes | None:
         """The key or value that a "missing" or "empty" one stands for, or the size ``beside`` it says."""
-        if self.is_sized(role) and is_size_of_null(beside):
+        if role in self.sized and is_size_of_null(beside):
             return None
         self.count(f"{form}_{role}")
         return None if getattr(self.dialect, f"{form}_{role}") == "null" else b""
@@ -223,14 +225,10 @@ class FieldRules:
             self.count(f"upper_literal_{role}")
         return True
 
-    def is_sized(self, role: str) -> bool:
-        """Whether a field has the size that the key or value had in Kafka."""
-        return is_size(getattr(self.dialect, f"{role}_error") or "", role)
-
     def stored(self, data: bytes, role: str, beside: Any = MISSING) -> bytes | None:
         """The key or value that bytes of a typed format stand for, which tells null itself."""
         if not data:
-            if "empty" in getattr(self.dialect, f"doubtful_{role}") or self.is_sized(role):
+            if "empty" in getattr(self.dialect, f"doubtful_{role}") or role in self.sized:
                 return self.null_or_empty(role, "empty", beside)
             return None if getattr(self.dialect, f"empty_{role}") == "null" else b""
         return None if self.is_literal(data, role) else data
