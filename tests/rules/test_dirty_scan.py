@@ -199,6 +199,19 @@ DELETE = frozenset({"delete"})
     [
         (Policy(), LogContext(checkpoint_offset=2), {"min.cleanable.dirty.ratio": "0.33"}, None),
         (Policy(cleanup_policy=DELETE), LogContext(), {"cleanup.policy": "compact,delete"}, None),
+        # The maximum lag closes segments of compacted topics alone: two segments, and in the other case one.
+        (
+            Policy(cleanup_policy=DELETE, segment_ms=1500, max_compaction_lag_ms=500),
+            LogContext(),
+            {"cleanup.policy": "compact,delete"},
+            None,
+        ),
+        (
+            Policy(cleanup_policy=DELETE, segment_ms=10_000, max_compaction_lag_ms=500),
+            LogContext(),
+            {"cleanup.policy": "compact,delete"},
+            "one more record",
+        ),
         (Policy(min_compaction_lag_ms=5000), LogContext(), {"min.compaction.lag.ms": "0"}, None),
         (
             Policy(min_compaction_lag_ms=5000),

@@ -25,12 +25,14 @@ Values = tuple[tuple[str, str], ...]
 class Setting:
     """A policy to look at a log under; ``reroll``: as if known segments had been rolled by that policy.
 
-    ``values`` tell it from the configured one, which has none.
+    ``values`` tell it from the configured one, which has none. ``rolled_by`` is the policy that the log's
+    segments were rolled under, where it is another one.
     """
 
     policy: Policy
     reroll: bool = False
     values: Values = ()
+    rolled_by: Policy | None = None
 
 
 @dataclass(frozen=True)
@@ -186,8 +188,8 @@ def mark_at(scan: LogScan, offset: int) -> Mark:
 
 def _rolling(setting: Setting, context: LogContext) -> RollSettings | None:
     """How the log's segments are to be rolled; None where they are known, or where there are none."""
-    rolls = setting.reroll or context.segments is None
-    return roll_settings(setting.policy) if rolls and is_rolled(setting.policy) else None
+    rolls, policy = setting.reroll or context.segments is None, setting.rolled_by or setting.policy
+    return roll_settings(policy) if rolls and is_rolled(policy) else None
 
 
 def _segments(log: ScannedLog, setting: Setting) -> tuple[SegmentState, ...] | None:

@@ -83,7 +83,8 @@ def _change(dirtiness: Dirtiness, limit: str, supposed: _Supposed) -> tuple[_Sup
 
 
 def _look(log: ScannedLog, supposed: _Supposed) -> Dirtiness:
-    dirtiness = assess(log, replace(log.settings[0], policy=supposed.policy))
+    configured = log.settings[0]  # a config that is changed now closes no segment that was open before
+    dirtiness = assess(log, replace(configured, policy=supposed.policy, rolled_by=configured.policy))
     if not supposed.is_rolled or not dirtiness.segments:
         return dirtiness
     segments = (*dirtiness.segments, SegmentState(dirtiness.bounds.log_end_offset, 0))
