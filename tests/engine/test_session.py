@@ -97,6 +97,7 @@ def connect_and_kill(java, options):
     raise ConnectionError
 
 session._connect = connect_and_kill
+session.keep_py4j_quiet()  # as each run does: whether py4j logs a reset or an end, chance says
 spark = session._OwnSpark(session.SessionOptions(master="local[1]"))
 spark._cache, spark._cached = AotCache(Path("spark.aot")), True
 print(spark.session().range(3).count())
