@@ -227,6 +227,15 @@ def test_a_key_of_several_fields_keeps_their_order(tmp_path: Path) -> None:
     assert [row["key"] for row in rows] == [b'[1,"a"]', b'[2,"a"]', b'[1,"a"]']
 
 
+def test_text_in_a_key_of_several_fields_counts_as_what_its_escapes_say(tmp_path: Path) -> None:
+    path, spellings = tmp_path / "t.jsonl", ('"\\u00e9/a"', '"é/a"', '"é\\/a"')
+    values = [f'{{"id":{text},"n":1.0}}' for text in spellings]
+    lines = [json.dumps({"offset": n, "value": value}) for n, value in enumerate(values)]
+    path.write_text("\n".join(lines) + "\n")
+    rows, _ = judged(path, key_fields=("id", "n"))
+    assert [row["key"] for row in rows] == ['["é/a",1.0]'.encode()] * 3
+
+
 def test_keys_in_lines_of_their_own_are_no_rows_of_another_table(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     value = event("c", None, {"id": 1}, {"db": "shed", "table": "tools"})

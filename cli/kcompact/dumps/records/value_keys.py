@@ -103,7 +103,10 @@ class ValueKeys:
         return self._spelt(members)
 
     def _spelt(self, members: list[Member]) -> bytes:
-        """One field is its text or its exact spelling; several are a JSON array, in the order given."""
+        """One field is its text or its exact spelling; several are a JSON array, in the order given.
+
+        Text counts as what it says there, too: its escapes are the writer's choice.
+        """
         if len(members) == 1 and isinstance(members[0][2], str):
             parsed, _, text = members[0]
             key = text.encode() if parsed is None else parsed.encoded(text)
@@ -117,7 +120,8 @@ class ValueKeys:
         if self._is_row_of_columns and isinstance(value, float) and abs(value) >= INEXACT:
             raise rounded(value)
         spelling = parsed.spelling(path)
-        is_spelt_alike = self._dialect.canonical_keys or self._dialect.cdc is not None
+        dialect = self._dialect
+        is_spelt_alike = isinstance(value, str) or dialect.canonical_keys or dialect.cdc is not None
         return canonical(spelling) if is_spelt_alike else spelling
 
     def _key_before(self, parsed: ParsedJson) -> bytes | None:
