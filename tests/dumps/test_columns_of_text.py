@@ -15,22 +15,25 @@ from kcompact.errors import InputError
 FORMS = pytest.mark.parametrize("form", ["avro", "parquet"])
 
 
-def dump_of(tmp_path: Path, form: str, key_type: Any, value_type: Any, *pairs: tuple[Any, Any]) -> Path:
-    """A file of these keys and values, of these types of Avro."""
+def dump_of(
+    tmp_path: Path, form: str, key_type: Any, value_type: Any, *pairs: tuple[Any, Any], null: bool = True
+) -> Path:
+    """A file of these keys and values, of these types of Avro; ``null``: or null."""
     path = tmp_path / f"orders.{form}"
     rows = [
         {"topic": "orders", "partition": 0, "offset": at, "key": key, "value": value}
         for at, (key, value) in enumerate(pairs)
     ]
     if form == "parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
+        table = pa.Table.from_pylist(rows)
+        pq.write_table(table.cast(pa.schema([field.with_nullable(null) for field in table.schema])), path)
         return path
     types = {
         "topic": "string",
         "partition": "int",
         "offset": "long",
-        "key": ["null", key_type],
-        "value": ["null", value_type],
+        "key": ["null", key_type] if null else key_type,
+        "value": ["null", value_type] if null else value_type,
     }
     fields = [{"name": name, "type": type_} for name, type_ in types.items()]
     with path.open("wb") as out:
@@ -136,14 +139,30 @@ def test_columns_of_rows_that_were_rounded_are_no_keys(form: str, tmp_path: Path
 
 
 @FORMS
+@pytest.mark.parametrize("null", [True, False])
 @pytest.mark.parametrize("type_", ["string", "bytes"])
-def test_empty_keys_are_none_where_the_user_says_so(type_: str, form: str, tmp_path: Path) -> None:
+def test_empty_keys_are_none_where_the_user_says_so(
+    type_: str, null: bool, form: str, tmp_path: Path
+) -> None:
     """So Go and Python write a key that is not there, where a column takes no null."""
     empty = "" if type_ == "string" else b""
-    path = dump_of(tmp_path, form, type_, "string", (empty, "v"), (empty, "w"))
+    path = dump_of(tmp_path, form, type_, "string", (empty, "v"), (empty, "w"), null=null)
     is_said = [": several keys of the first records are empty" in said for said in notes_on(path)]
-    assert is_said == ([True] if type_ == "string" else [])  # reading bytes for it would cost too much
+    assert is_said == ([] if type_ == "bytes" and null else [True])
     assert notes_on(path, missing_key="null") == ()
     for option, key in (("null", None), ("empty", b""), (None, b"")):
         with open_one(path, missing_key=option) as dump:
             assert index_all(dump)[0]["key"].to_pylist() == [key, key]
+
+
+@FORMS
+def test_empty_values_of_bytes_that_cannot_be_null_are_noted(form: str, tmp_path: Path) -> None:
+    """So Go writes nil; what other bytes look like as text is of no account."""
+    pairs = [(b"[B@1a2b", b""), (b"[B@3c4d", b""), (b"[B@5e6f", b"None")]
+    path = dump_of(tmp_path, form, "bytes", "bytes", *pairs, null=False)
+    (note,) = notes_on(path)
+    assert "several values of the first records are empty, and none is null" in note
+    assert notes_on(path, tombstone="empty") == ()
+    with open_one(path, tombstone="empty") as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [True, True, False]
+    assert notes_on(dump_of(tmp_path, form, "bytes", "bytes", *pairs)) == ()

@@ -36,7 +36,7 @@ from kcompact.dumps.detect.event_proposals import (
     marks_of,
     parsed_values,
 )
-from kcompact.dumps.detect.sampled_values import Row
+from kcompact.dumps.detect.sampled_values import Row, with_bytes_unread
 from kcompact.dumps.dialects.envelope import AVRO, value_place
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
@@ -80,17 +80,20 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
         rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
         flag = check_delete_flags(path, dialect, rows, marks, options)
         dialect = replace(dialect, delete_flag=flag)
-    parts = [part for part in (dialect.key, dialect.value) if part and not _holds_bytes(header.schema, part)]
-    if parts:
-        rows = _first_rows(data_path, header, parts)
+    kinds = {part: _kinds(header.schema, part) for part in (dialect.key, dialect.value) if part}
+    of_bytes = [part for part in kinds if kinds[part] == {"bytes"}]  # which takes no null
+    if parts := [part for part in kinds if part in of_bytes or kinds[part] - _WITHOUT_TEXT]:
+        rows = with_bytes_unread(_first_rows(data_path, header, parts), of_bytes)
         notes += notes_on_columns(path, dialect, rows, options)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
 
 
-def _holds_bytes(schema: Any, dotted: str) -> bool:
-    """Whether a field holds bytes, perhaps null, and no text."""
-    kinds = (kind.get("type") if isinstance(kind, dict) else kind for kind in kinds_at(schema, dotted))
-    return all(kind in ("bytes", "fixed", "null") for kind in kinds)
+def _kinds(schema: Any, dotted: str) -> set[str]:
+    """The names of the types that a field may have."""
+    return {str(kind["type"] if isinstance(kind, dict) else kind) for kind in kinds_at(schema, dotted)}
+
+
+_WITHOUT_TEXT = {"bytes", "fixed", "null"}
 
 
 def _sample(data_path: str, header: Header, place: str) -> list[Any]:

@@ -102,7 +102,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
 
 
 def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: ReadOptions) -> tuple[str, ...]:
-    """Notes on keys and values in columns of Avro and Parquet, those of bytes aside.
+    """Notes on keys and values in columns of Avro and Parquet, those aside of bytes that may be null.
 
     Raises InputError where they are not the data.
     """

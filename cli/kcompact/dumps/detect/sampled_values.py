@@ -1,6 +1,6 @@
 """Values in a sample of records, before anybody knows what they mean."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from kcompact.dumps.dialects.paths import escaped, path_of
@@ -25,6 +25,15 @@ def _members(values: Iterable[Any], name: str) -> Iterator[Any]:
 def texts_among(values: Iterable[Any]) -> Iterator[str]:
     """Those that are text, and not empty."""
     return (value for value in values if isinstance(value, str) and value)
+
+
+def with_bytes_unread(rows: list[Row], places: Collection[str]) -> list[Row]:
+    """The rows, in which bytes at these places tell whether they are there and empty, and nothing else."""
+    unread = {True: b"?", False: ""}
+    return [
+        row | {place: row[place] if row[place] is None else unread[bool(row[place])] for place in places}
+        for row in rows
+    ]
 
 
 def names_far_within(row: Row, above: str = "", level: int = 1) -> Iterator[str]:

@@ -62,16 +62,21 @@ def columns_of(path: str, schema: pa.Schema) -> Columns:
 
 def type_at(schema: pa.Schema, dotted: str | None) -> pa.DataType | None:
     """The type of a column, without its wrapping; None if there is none of that name."""
+    field = _field_at(schema, dotted)
+    return None if field is None else _without_wrapping(field.type)
+
+
+def _field_at(schema: pa.Schema, dotted: str | None) -> pa.Field | None:
     if not dotted:
         return None
     names = [dotted] if dotted in schema.names else dotted.split(".")
-    kind: pa.DataType = pa.struct(list(schema))
+    field = pa.field("", pa.struct(list(schema)))
     for name in names:
-        index = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
+        index = field.type.get_field_index(name) if pa.types.is_struct(field.type) else -1
         if index < 0:
             return None
-        kind = kind.field(index).type
-    return _without_wrapping(kind)
+        field = field.type.field(index)
+    return field
 
 
 _TEMPORAL_32 = (pa.types.is_date32, pa.types.is_time32)
@@ -177,6 +182,12 @@ def is_bytes_at(schema: pa.Schema, dotted: str) -> bool:
     """Whether a column holds bytes, and no text."""
     kind = type_at(schema, dotted)
     return kind is not None and not _is_text(kind) and (_is_bytes(kind) or _is_list_of_bytes(kind))
+
+
+def takes_no_null(schema: pa.Schema, dotted: str) -> bool:
+    """Whether a column, the last one of a path, is declared as without nulls."""
+    field = _field_at(schema, dotted)
+    return field is not None and not field.nullable
 
 
 def key_type(kind: pa.DataType) -> str:

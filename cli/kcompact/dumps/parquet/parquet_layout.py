@@ -21,7 +21,7 @@ from kcompact.dumps.detect.event_proposals import (
     parsed_values,
 )
 from kcompact.dumps.detect.likely_encodings import note_on_python_texts
-from kcompact.dumps.detect.sampled_values import Row
+from kcompact.dumps.detect.sampled_values import Row, with_bytes_unread
 from kcompact.dumps.dialects.envelope import PARQUET, value_place
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import (
@@ -31,6 +31,7 @@ from kcompact.dumps.parquet.parquet_columns import (
     is_bytes_at,
     parquet_dialect,
     scalars_of,
+    takes_no_null,
     without_views,
 )
 from kcompact.dumps.parquet.parquet_file import (
@@ -92,9 +93,12 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
             flag = check_delete_flags(path, dialect, rows, marks, options)
             dialect = replace(dialect, delete_flag=flag)
-        parts = [part for part in (dialect.key, dialect.value) if part and not is_bytes_at(schema, part)]
+        places = [part for part in (dialect.key, dialect.value) if part]
+        of_bytes = {part for part in places if is_bytes_at(schema, part)}
+        parts = [part for part in places if part not in of_bytes or takes_no_null(schema, part)]
         if groups and parts:
             rows = _first_rows(source, groups[0], parts, _LOOKED_AT)
+            rows = with_bytes_unread(rows, of_bytes.intersection(parts))
             notes += notes_on_columns(path, dialect, rows, options)
         return Recognised("parquet", dialect, form, notes=notes)
 
