@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Run
 from dump_files import kcat_offsets, write_kcat
-from kcompact.rules.ratio import DirtyRatio, tie_note, turn_of
+from kcompact.rules.ratio import DirtyRatio, tie_notes, turn_of
 from records import TIMESTAMP_MS, record
 
 Cli = Callable[..., Run]
@@ -30,8 +30,21 @@ def test_the_dirtiest_log_comes_first() -> None:
 def test_of_equally_dirty_ones_the_first_by_name_is_taken_and_all_are_told() -> None:
     turn = turn_of({3: ratio(90), 2: ratio(90), 1: ratio(60)}, NAMES)
     assert (turn.first, turn.tied) == ({2}, (2, 3))
-    assert "equally dirty as b-0" in tie_note(turn, 2, NAMES, {3})[0]
-    assert tie_note(turn, 2, NAMES, {1}) == tie_note(turn, 1, NAMES, {3}) == ()
+    notes = tie_notes(turn, NAMES, {3})
+    assert notes.keys() == {2, 3}
+    assert "equally dirty as b-0: " in notes[2]
+    assert tie_notes(turn, NAMES, {1}) == {}
+
+
+def test_each_of_many_equally_dirty_logs_names_three_others() -> None:
+    names = {i: f"orders-{i}" for i in range(5)}
+    turn = turn_of(dict.fromkeys(names, ratio(90)), names)
+    notes = tie_notes(turn, names, {4})
+    assert notes.keys() == names.keys()
+    assert "equally dirty as orders-1, orders-2, orders-3, ...: " in notes[0]
+    assert "equally dirty as orders-0, orders-1, orders-2, ...: " in notes[4]
+    four = tie_notes(turn_of({i: ratio(90) for i in range(4)}, names), names, {3})
+    assert "equally dirty as orders-0, orders-1, orders-3: " in four[2]
 
 
 def test_a_turn_without_a_cleaning_has_no_later_one() -> None:

@@ -41,7 +41,7 @@ from kcompact.rules.decisions import Plan
 from kcompact.rules.files.segments import SegmentState, is_rolled
 from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
-from kcompact.rules.ratio import tie_note, turn_of
+from kcompact.rules.ratio import tie_notes, turn_of
 from kcompact.rules.verdicts import Verdict
 
 
@@ -86,9 +86,9 @@ def clean(
         of_batches = rounds.cleanings()
         cleaned, plans = cleaned | of_batches[0], plans | of_batches[1]
         tracked = rounds.tracked
-    for i in set(cleaned) & set(turn.tied):
-        notes = (*cleaned[i].notes, *tie_note(turn, i, names, deleted))
-        cleaned[i] = replace(cleaned[i], notes=notes)
+    for i, note in tie_notes(turn, names, deleted).items():
+        if i in cleaned:
+            cleaned[i] = replace(cleaned[i], notes=(*cleaned[i].notes, note))
     return Cleaning(cleaned, plans, tracked)
 
 

@@ -71,6 +71,9 @@ def compaction_delay_ms(first_batch_timestamps_ms: Sequence[int], policy: Policy
     return max(0, limit_ms - min(timestamps_ms, default=limit_ms))
 
 
+_LOGS_NAMED = 3
+
+
 @dataclass(frozen=True)
 class Turn:
     """The logs (by log id) that are cleaned first, and those that could have been with equal right."""
@@ -97,13 +100,19 @@ def turn_of(ratios: Mapping[int, DirtyRatio], names: Mapping[int, str], threads:
     return Turn(first, tied if not first.issuperset(tied) else ())
 
 
-def tie_note(turn: Turn, log_id: int, names: Mapping[int, str], deleted: AbstractSet[int]) -> tuple[str, ...]:
-    """A note for a log that lost segments, or would have, only because of an order nobody can know.
+def tie_notes(turn: Turn, names: Mapping[int, str], deleted: AbstractSet[int]) -> dict[int, str]:
+    """A note by id for each log that lost segments, or would have, only because of an order nobody can know.
 
     ``deleted`` are logs from which retention took something before they were cleaned.
     """
-    if log_id not in turn.tied or deleted.isdisjoint(turn.tied):
-        return ()
-    others = ", ".join(sorted(names[other] for other in turn.tied if other != log_id))
+    if deleted.isdisjoint(turn.tied):
+        return {}
+    return {log_id: _tie_note(turn, log_id, names) for log_id in turn.tied}
+
+
+def _tie_note(turn: Turn, log_id: int, names: Mapping[int, str]) -> str:
+    """Of many equally dirty logs it names a few: each has such a note."""
+    some = [names[other] for other in turn.tied[: _LOGS_NAMED + 1] if other != log_id]
+    others = ", ".join(some[:_LOGS_NAMED]) + (", ..." if len(turn.tied) - 1 > _LOGS_NAMED else "")
     place = "first" if log_id in turn.first else "later, so that retention found it uncleaned"
-    return (f"equally dirty as {others}: which a broker cleans first is not told; this one is taken {place}",)
+    return f"equally dirty as {others}: which a broker cleans first is not told; this one is taken {place}"
