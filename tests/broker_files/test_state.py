@@ -72,6 +72,14 @@ def test_it_fits_a_dump_that_holds_the_output_under_any_name_and_goes_on(tmp_pat
     assert check(tmp_path / "state", [tmp_path / "new.jsonl", moved], {ORDERS: 400, USERS: 5}) == []
 
 
+def test_the_logs_that_are_given_anew_are_gathered_once_for_all_logs(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    with open_state_folder(tmp_path / "state") as opened:
+        beside = state_beside(opened.place, opened.states, [], {})
+    assert beside.logs_given_anew == {ORDERS}
+    assert beside.logs_given_anew is beside.logs_given_anew
+
+
 def test_entries_of_other_logs_are_kept(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump, ORDERS, 303)
     save(tmp_path / "state", dump, USERS, 7)

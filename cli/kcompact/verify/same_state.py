@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from kcompact.arrays import Flags
 from kcompact.broker.log_names import LogName
+from kcompact.compact.offset_maps.sections import bounds_of_logs
 from kcompact.verify.check import Check, Row, Severity
 from kcompact.verify.classification.remedies import DOUBTED_REMEDY
 from kcompact.verify.outcome import Tally, VerifyFinding, VerifyOutcome
@@ -187,10 +188,7 @@ def compared_keys(share: Share, spaces: Sequence[Mapping[int, int]]) -> pa.Table
 
 def _stateful(rows: pa.Table, space_of_log: Mapping[int, int]) -> pa.Table:
     rows = rows.filter(pc.and_(pc.is_valid(rows["key"]), pc.invert(rows["is_control"])))
-    log_ids = rows["log_id"].to_numpy()
-    space = np.zeros(len(log_ids), np.int64)
-    for log_id, number in space_of_log.items():
-        space[log_ids == log_id] = number
+    space = bounds_of_logs(rows["log_id"].to_numpy(), space_of_log, 0)
     return rows.append_column("space", pa.array(space))
 
 

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
 
 from kcompact.broker.log_names import LogName, few
@@ -59,7 +60,7 @@ class StateOfDump:
                     hint=GIVE_OUTPUT,
                 )
 
-    @property
+    @cached_property
     def logs_given_anew(self) -> frozenset[LogName]:
         """The logs of which all has to be in files that are not the state's output.
 

@@ -150,13 +150,16 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
     or in a tombstone that has expired since. The records that the state knows tell, the last kept among them.
     """
     ranges: dict[LogName, dict[str, tuple[int, int]]] = defaultdict(dict)
+    own: dict[LogName, list[LogSummary]] = defaultdict(list)
     for part in index.summaries:
         path = _path(index, part)
-        if path not in state.output_paths and part.first_offset <= state.state.last_offsets.get(part.log, -1):
+        if path in state.output_paths:
+            own[part.log].append(part)
+        elif part.first_offset <= state.state.last_offsets.get(part.log, -1):
             first, last = ranges[part.log].get(path, (part.first_offset, part.last_offset))
             ranges[part.log][path] = min(first, part.first_offset), max(last, part.last_offset)
     gaps = {
-        log: _known_outside(state, log, [*by_path.values(), *_all_that_follow(index, state, log, by_path)])
+        log: _known_outside(state, log, [*by_path.values(), *_all_that_follow(own[log], state, by_path)])
         for log, by_path in ranges.items()
     }
     ids = {name: log_id for log_id, name in index.names.items()}
@@ -174,21 +177,23 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
 
 
 def _all_that_follow(
-    index: ReadDump, state: StateOfDump, log: LogName, by_path: Mapping[str, tuple[int, int]]
+    own: Collection[LogSummary], state: StateOfDump, by_path: Mapping[str, tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Ranges in which the state's output holds every offset of a log, so that no record is lacking there.
+    """Ranges in which the state's output, its parts of a log, holds every offset: no record is lacking there.
 
     Such a file may as well be a day's, of which nothing was removed. None, unless they begin where the files
     before them end, and go on up to the last offset that the state knows.
     """
-    own = [part for part in index.summaries if part.log == log and _path(index, part) in state.output_paths]
-    ranges = list[tuple[int, int]]()
+    ranges, reached = list[tuple[int, int]](), -1
+    ahead = sorted(by_path.values(), reverse=True)
     for part in sorted(own, key=attrgetter("first_offset")):
-        reached = [last for first, last in (*by_path.values(), *ranges) if first <= part.first_offset]
+        while ahead and ahead[-1][0] <= part.first_offset:
+            reached = max(reached, ahead.pop()[1])
         is_whole = part.ascending and part.records == part.last_offset - part.first_offset + 1
-        if is_whole and part.first_offset == max(reached, default=-1) + 1:
+        if is_whole and part.first_offset == reached + 1:
             ranges.append((part.first_offset, part.last_offset))
-    is_to_end = max((last for _, last in ranges), default=-1) >= state.state.last_offsets.get(log, -1)
+            reached = part.last_offset
+    is_to_end = ranges and ranges[-1][1] >= state.state.last_offsets.get(part.log, -1)
     return ranges if is_to_end else []
 
 

@@ -75,7 +75,8 @@ def lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[i
     for start, end in runs.tolist():
         while at < len(holes) and holes[at][1] <= start:
             at += 1
-        for hole_start, hole_end in holes[at:]:
+        for number in range(at, len(holes)):  # no slice: holes and runs may be many
+            hole_start, hole_end = holes[number]
             if hole_start >= end:
                 break
             low, high = max(start, hole_start), min(end, hole_end, end_offset)

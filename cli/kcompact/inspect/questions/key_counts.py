@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from kcompact.arrays import Longs
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.inspect.questions.keys import Keys
+from kcompact.rules.lookups import rows_of_logs
 
 MOST_TOP_KEYS = 10
 SLICES = 10
@@ -54,9 +55,8 @@ def _first_slices(keys: Keys) -> Longs:
     """In which slice of its log each key is seen for the first time."""
     log_ids, first_offsets = keys.column("log_id"), keys.column("first_offset")
     slices = np.zeros(len(first_offsets), np.int64)
-    for log_id in np.unique(log_ids):
-        in_log = log_ids == log_id
-        bounds = slice_bounds(keys.logs[int(log_id)])
+    for log_id, in_log in rows_of_logs(log_ids):
+        bounds = slice_bounds(keys.logs[log_id])
         slices[in_log] = np.searchsorted(bounds, first_offsets[in_log], side="right") - 1
     return slices
 

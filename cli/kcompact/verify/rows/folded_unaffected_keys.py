@@ -125,9 +125,11 @@ def _are_known(places: Longs, rows: pa.Table) -> Flags:
     """Whether places are those of some of BEFORE's records in the rows."""
     columns = ("first_offset", "second_offset", "last_offset")
     known_places = np.concatenate([_places_of(rows, column) for column in columns])
+    known_offsets = {log_id: known_places[at, 1] for log_id, at in rows_of_logs(known_places[:, 0])}
     flags = np.zeros(len(places), np.bool_)
     for log_id, at in rows_of_logs(places[:, 0]):
-        flags[at] = np.isin(places[at, 1], known_places[known_places[:, 0] == log_id, 1])
+        if log_id in known_offsets:
+            flags[at] = np.isin(places[at, 1], known_offsets[log_id])
     return flags
 
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from kcompact.arrays import Flags
 from kcompact.engine.blocks import block_of, row_blocks, rows_in
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage, send_in_process
+from kcompact.rules.orders import ranked
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder, LargestBefore, sort_out
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, ROWS_SCHEMA, by_key, by_place
@@ -58,9 +60,8 @@ def renamed_logs(rows: pa.Table, renamed: Mapping[int, int]) -> pa.Table:
     """Rows, whose first column is ``log_id``, with other ids for some logs."""
     if not renamed:
         return rows
-    log_ids = rows["log_id"].to_numpy().copy()
-    for log_id, other in renamed.items():
-        log_ids[rows["log_id"].to_numpy() == log_id] = other
+    ids, codes = ranked(rows["log_id"].to_numpy())
+    log_ids = np.array([renamed.get(log_id, log_id) for log_id in ids.tolist()], np.int64)[codes]
     return rows.set_column(0, rows.schema.field(0), pa.array(log_ids))
 
 

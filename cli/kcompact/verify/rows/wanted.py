@@ -12,6 +12,7 @@ from kcompact.engine.blocks import block_of, joined, row_blocks
 from kcompact.engine.exchange import key_hashes
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.shuffle import DRIVER, Send, Sent, Stage
+from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.rows.keyed_rows import BEFORE, OrderInSplits, by_key
 
 FEW_KEYS = 1_000
@@ -91,8 +92,10 @@ class WantedRows:
         """Whether the place of each row is wanted."""
         flags = np.zeros(rows.num_rows, np.bool_)
         log_ids, offsets = rows.column("log_id").to_numpy(), rows.column("offset").to_numpy()
-        for log_id, places in self._places.items():
-            at = np.flatnonzero(log_ids == log_id)
+        for log_id, at in rows_of_logs(log_ids):
+            if log_id not in self._places:
+                continue
+            places = self._places[log_id]
             near = np.minimum(np.searchsorted(places, offsets[at]), len(places) - 1)
             flags[at] = places[near] == offsets[at]
         return flags
