@@ -132,6 +132,20 @@ def test_files_of_a_log_in_one_folder_go_by_their_names(tmp_path: Path) -> None:
         assert [file.start_offset for file in dump.files] == [0, 2, 0]
 
 
+@pytest.mark.parametrize(
+    ("topics", "about"),
+    [(3, "dump/b.json: no topic in the records; by its name: b"), (4, "by its name: a, b, c, ...")],
+)
+def test_topics_of_many_files_are_noted_once(topics: int, about: str, tmp_path: Path) -> None:
+    names = [f"dump/{topic}.json" for topic in "abcd"[:topics]]
+    write(tmp_path, names, KAFKACTL)
+    with open_one(tmp_path / "dump") as dump:
+        notes = [note for note in dump.notes if "no topic in the records" in note]
+    assert len(notes) == (topics if topics <= 3 else 1)
+    assert sum(note.endswith(about) for note in notes) == 1
+    assert [note.startswith("4 files (") for note in notes] == [topics > 3] * len(notes)
+
+
 BARE = {"key": "a", "value": "v"}  # and an offset: neither topic nor partition
 
 

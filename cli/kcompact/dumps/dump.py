@@ -14,7 +14,7 @@ from kcompact.dumps.files.stored import check_unchanged
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.logs_by_name import put_into_logs
-from kcompact.dumps.opened_files import open_group, opened_apart
+from kcompact.dumps.opened_files import TOPIC_BY_NAME, open_group, opened_apart
 from kcompact.dumps.options import LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import grouped, refuse_tombstones_apart
 from kcompact.dumps.records.layout import DumpFile, Split
@@ -29,6 +29,7 @@ Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
 MOST_OPENING_TASKS = 256
 _OPENED_AT_ONCE = 4  # by one task, of a store's objects: recognising takes time, too
 _LEFT_OUT = "without any record, left out"
+_TOPICS_NAMED = 3
 _OPENED_BY_TASK = 1000  # files on a disk of all tasks: a task that opened fewer would mostly be started
 
 
@@ -203,11 +204,15 @@ def _in_threads(tasks: int, do: Callable[[int], OfShare]) -> list[OfShare]:
 
 
 def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
-    """The notes on files, each said once."""
+    """The notes on files, each said once; of many topics that are known by names, one for all."""
     paths: dict[str, list[str]] = {}
     for file in files:
         for note in file.notes:
             paths.setdefault(note, []).append(file.path)
+    by_name = [note for note in paths if note.startswith(TOPIC_BY_NAME)]
+    if len(by_name) > _TOPICS_NAMED:
+        some = ", ".join(note.removeprefix(TOPIC_BY_NAME) for note in by_name[:_TOPICS_NAMED])
+        paths[f"{TOPIC_BY_NAME}{some}, ..."] = [path for note in by_name for path in paths.pop(note)]
     return [_note_on(about, note) for note, about in paths.items()]
 
 

@@ -32,6 +32,7 @@ from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_reading import StoredReader, open_object
 from kcompact.storage.object_stores import is_address
 
+TOPIC_BY_NAME = "no topic in the records; by its name: "
 _GRAIN_BYTES = 16 << 20  # between places where a file of a store may be cut
 _BROUGHT_WHOLE_BYTES = 2 << 20  # up to here another request takes longer than the bytes
 
@@ -179,7 +180,7 @@ def _file_of(
     topic, partition, start = recognised.topic, recognised.partition, None
     if dialect.topic is None and topic is None:
         topic = facts.topic or topic_of(path)
-        notes.append(f"no topic in the records; by its name: {topic}")
+        notes.append(f"{TOPIC_BY_NAME}{topic}")
     if topic is not None and topic.encode(errors="replace").decode() != topic:  # refused in a record, too
         raise InputError(
             f"{path}: no topic in the records, and the name is no UTF-8",
