@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kcompact.arrays import Flags
 from kcompact.broker.log_names import LogName
-from kcompact.compact.offset_maps.sections import bounds_of_logs
+from kcompact.compact.offset_maps.sections import values_of_logs
 from kcompact.verify.check import Check, Row, Severity
 from kcompact.verify.classification.remedies import DOUBTED_REMEDY
 from kcompact.verify.outcome import Tally, VerifyFinding, VerifyOutcome
@@ -188,7 +188,7 @@ def compared_keys(share: Share, spaces: Sequence[Mapping[int, int]]) -> pa.Table
 
 def _stateful(rows: pa.Table, space_of_log: Mapping[int, int]) -> pa.Table:
     rows = rows.filter(pc.and_(pc.is_valid(rows["key"]), pc.invert(rows["is_control"])))
-    space = bounds_of_logs(rows["log_id"].to_numpy(), space_of_log, 0)
+    space = values_of_logs(rows["log_id"].to_numpy(), space_of_log, 0)
     return rows.append_column("space", pa.array(space))
 
 

@@ -40,8 +40,8 @@ class Sections:
     def are_dirty(self, rows: pa.RecordBatch | pa.Table) -> np.ndarray:
         """A flag for each row (with log_id, last_offset); no log is dirty whose end is not known."""
         log_ids, offsets = (rows.column(name).to_numpy() for name in ("log_id", "last_offset"))
-        dirty: np.ndarray = offsets >= bounds_of_logs(log_ids, self.first_dirty_offsets, 0)
-        return dirty & (offsets < bounds_of_logs(log_ids, self.first_uncleanable_offsets or {}, 0))
+        dirty: np.ndarray = offsets >= values_of_logs(log_ids, self.first_dirty_offsets, 0)
+        return dirty & (offsets < values_of_logs(log_ids, self.first_uncleanable_offsets or {}, 0))
 
 
 @dataclass
@@ -93,7 +93,7 @@ class SectionReader:
             *(rows.column(n).to_numpy() for n in ("log_id", "offset")),
         )
         section = np.full(len(rows), DIRTY, np.int8)
-        section[offsets < bounds_of_logs(log_ids, sections.first_dirty_offsets, 0)] = CLEAN
+        section[offsets < values_of_logs(log_ids, sections.first_dirty_offsets, 0)] = CLEAN
         if sections.young_from_ms is not None:
             young = (rows.column("timestamp_ms").to_numpy() >= sections.young_from_ms) & (section == DIRTY)
             firsts = self._found.first_young_offsets
@@ -102,16 +102,16 @@ class SectionReader:
                 firsts[log_id] = min(first, firsts.get(log_id, first))
         ends = sections.first_uncleanable_offsets
         ends = self._found.first_young_offsets if ends is None else ends
-        section[(offsets >= bounds_of_logs(log_ids, ends, LONG_MAX)) & (section == DIRTY)] = UNCLEANABLE
+        section[(offsets >= values_of_logs(log_ids, ends, LONG_MAX)) & (section == DIRTY)] = UNCLEANABLE
         return section
 
 
-def bounds_of_logs(log_ids: Longs, bounds: Mapping[int, int], default: int) -> Longs:
-    """The bound of each row's log."""
-    if not bounds:
+def values_of_logs(log_ids: Longs, by_log: Mapping[int, int], default: int) -> Longs:
+    """The value of each row's log, such as a bound of a section."""
+    if not by_log:
         return np.full(len(log_ids), default)
-    known = np.array(sorted(bounds), np.int64)
-    values = np.array([bounds[log_id] for log_id in known.tolist()], np.int64)
+    known = np.array(sorted(by_log), np.int64)
+    values = np.array([by_log[log_id] for log_id in known.tolist()], np.int64)
     at = np.minimum(np.searchsorted(known, log_ids), len(known) - 1)
     return np.where(known[at] == log_ids, values[at], default)
 

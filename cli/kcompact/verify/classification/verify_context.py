@@ -17,7 +17,7 @@ from kcompact.compact.context.told_batches import (
     with_open_transactions,
     with_records_behind,
 )
-from kcompact.compact.offset_maps.sections import bounds_of_logs
+from kcompact.compact.offset_maps.sections import values_of_logs
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of
@@ -186,7 +186,7 @@ def rows_to_track(pairs: Pairs, fronts: Mapping[int, int] | None = None) -> Stag
     def work(receiver: int, blocks: list[Block]) -> Sent:
         rows, _ = reader.share(blocks)
         if fronts is not None:
-            starts = bounds_of_logs(rows["log_id"].to_numpy(), fronts, BEHIND_ALL)
+            starts = values_of_logs(rows["log_id"].to_numpy(), fronts, BEHIND_ALL)
             rows = rows.filter(pa.array(rows["offset"].to_numpy() >= starts))
         if rows.num_rows:
             yield receiver, block_of(ROW_BLOCKS, rows.select(names))
