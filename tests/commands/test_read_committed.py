@@ -9,7 +9,7 @@ import pytest
 from conftest import Run
 from dump_files import write_kcat
 from dump_log_text import Logged, write_dump_log
-from records import record
+from records import TIMESTAMP_MS, record
 
 pytestmark = pytest.mark.usefixtures("spark")
 Cli = Callable[..., Run]
@@ -162,3 +162,23 @@ def test_a_log_that_is_told_to_start_behind_its_records_is_refused(tmp_path: Pat
     ends = ("--log-start-offset", "303", "--log-end-offset", "400")
     assert kcompact("compact", dump, *ends).exit_code == 0
     assert kcompact("compact", dump, "--log-start-offset", "2", "-o", tmp_path / "o.jsonl").exit_code == 0
+
+
+def test_a_file_that_is_younger_than_the_markers_in_it_holds_no_cleaning_back(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    # The segment at 2 holds a marker alone: its timestamp counts, and no record tells it.
+    records = [record(key, "1", offset=offset) for key, offset in zip("abab", (0, 1, 3, 4), strict=True)]
+    before = write_kcat(tmp_path / "before.jsonl", records)
+    after = write_kcat(tmp_path / "after.jsonl", records[2:])
+    now_ms = TIMESTAMP_MS + 10 * 86_400_000
+    segments = tmp_path / "segments"
+    lines = [f"orders 0 {base} {size} {now_ms}\n" for base, size in ((0, 140), (2, 78), (3, 140), (5, 0))]
+    options = ("--read-committed", before, "--log-end-offset=orders-0=5", f"--now={now_ms}")
+    command = ("verify", before, after, *options, "--segments", segments, "--min-compaction-lag-ms=1h")
+
+    segments.write_text("".join(lines))
+    assert kcompact(*command).exit_code == 0
+    segments.write_text("".join(lines).replace("orders 0 2 78 ", "orders 0 2 0 "))
+    run = kcompact(*command, "--cleanup-policy=compact")
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (1, "no: 2 lost-above-end")

@@ -1,6 +1,6 @@
 """Segments and their batches, where batches are known."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Self
@@ -121,6 +121,18 @@ def with_segments_of_batches(context: LogContext) -> LogContext:
     if context.segments is not None or sizes_bytes is None:
         return context
     return replace(context, segments=tuple(Segment(base, size) for base, size in sizes_bytes.items()))
+
+
+def without_vague_times(context: LogContext, seen: Collection[int]) -> LogContext:
+    """Without the file times of segments of bytes, but no record of the dump (``seen`` are the others).
+
+    The timestamps of their markers count instead (R2), which nobody can tell.
+    """
+    segments = context.segments and tuple(
+        replace(segment, mtime_ms=None) if segment.size_bytes and segment.base_offset not in seen else segment
+        for segment in context.segments
+    )
+    return replace(context, segments=segments)
 
 
 def known_mtimes(context: LogContext) -> dict[int, int | None] | None:

@@ -25,7 +25,7 @@ from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.engine.shuffle import Block, Sent, Stage
 from kcompact.rules.capacity import DEFAULT_MAP_SLOTS, map_limit
-from kcompact.rules.files.segment_files import with_segments_of_batches
+from kcompact.rules.files.segment_files import with_segments_of_batches, without_vague_times
 from kcompact.rules.files.segments import is_rolled
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import Policy
@@ -201,7 +201,9 @@ def bounds_of(
     contexts = {i: with_segments_of_batches(context) for i, context in verify_context.contexts.items()}
     lookups = replace(verify_context, contexts=contexts).lookups
     tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), lookups)
-    cases = surveyed_cases(tracked, *survey(tracked), contexts, verify_context.policies)
+    records, by_segment = survey(tracked)
+    contexts = {i: without_vague_times(context, by_segment.get(i, {})) for i, context in contexts.items()}
+    cases = surveyed_cases(tracked, records, by_segment, contexts, verify_context.policies)
     bounds = {}
     for log_id, case in cases.items():
         context, cleanable = case.context, case.range
