@@ -92,6 +92,21 @@ def test_the_text_tells_answer_logs_assumptions_and_findings() -> None:
     ]
 
 
+def test_of_ten_thousands_of_logs_with_findings_a_page_is_shown() -> None:
+    logs = range(10_000)
+    outcome = replace(
+        OUTCOME,
+        tallies=tuple(Tally("missing-key", Severity.FINDING, 1, "orders", log) for log in logs),
+        findings=tuple(replace(FINDING, partition=log) for log in logs),
+    )
+    text, page = render_text(outcome, KEYS).splitlines(), render_markdown(outcome, KEYS).splitlines()
+    shown = [sum("orders-" in line and "expected" in line for line in lines) for lines in (text, page)]
+    assert f"and {10_000 - shown[0]:,} more checks and logs that have findings or notes" in "\n".join(text)
+    assert f"* {10_000 - shown[1]:,} more of all kinds: --format json shows them" in page
+    assert "10,000 missing-key" in text[1]
+    assert max(len(text), len(page)) < 300
+
+
 def test_json_has_every_count_and_a_version() -> None:
     report = json.loads(render_json(OUTCOME, KEYS))
     assert (report["schema_version"], report["command"], report["holds"]) == (SCHEMA_VERSION, "verify", False)

@@ -31,8 +31,9 @@ from kcompact.verify.check import Severity
 from kcompact.verify.outcome import KeyEvidence, VerifiedLog, VerifyFinding, VerifyOutcome
 
 MOST_LOGS = 20  # on a terminal
+MOST_TALLIES = 100  # there, too, of checks and logs that have findings
 _BY_LOG = ("compaction", "compacted")
-MOST_ROWS = 200  # of a table in Markdown
+MOST_ROWS = 200  # of a table in Markdown, and findings
 SCHEMA_VERSION = 1
 _LEVELS = {
     Severity.FINDING: CiLevel.ERROR,
@@ -72,18 +73,20 @@ def _lines(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
 
 
 def _findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
-    """One line per kind and log, and the first examples of each."""
+    """One line per kind and log, the gravest first, and the first examples of each."""
     by_kind: dict[tuple[str, Severity, str | None, int | None], list[VerifyFinding]] = {}
     for finding in outcome.findings:
         log = (finding.topic, finding.partition) if outcome.mode in _BY_LOG else (None, None)
         by_kind.setdefault((finding.check, finding.severity, *log), []).append(finding)
-    for tally in outcome.tallies:
+    for tally in outcome.tallies[:MOST_TALLIES]:
         examples = by_kind.get((tally.check, tally.severity, tally.topic, tally.partition), [])
         where = "" if tally.topic is None else f" in {tally.topic}-{tally.partition}"
         yield f"{tally.severity.value}: {tally.count:,} {tally.check}{where}"
         yield from (f"    {sentence_with_place(finding, keys)}" for finding in examples)
         if 0 < len(examples) < tally.count:
             yield f"    and {tally.count - len(examples):,} more (--max-findings shows more)"
+    if (more := len(outcome.tallies) - MOST_TALLIES) > 0:
+        yield f"and {more:,} more checks and logs that have findings or notes (--format json shows all)"
 
 
 def _is_spelt_otherwise(finding: VerifyFinding) -> bool:
@@ -138,10 +141,12 @@ def render_markdown(outcome: VerifyOutcome, keys: Keys) -> str:
 
 
 def _listed_findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
-    for finding in outcome.findings:
+    for finding in outcome.findings[:MOST_ROWS]:
         where = markdown_code(place(finding))
         text = markdown_code(sentence(finding, keys))  # no mention of anybody rings there
         yield f"* **{finding.severity.value}** {finding.check} in {where}: {text}"
+    if (more := len(outcome.findings) - MOST_ROWS) > 0:
+        yield f"* {more:,} more of all kinds: --format json shows them"
     for check, count in hidden(outcome).items():
         yield f"* {count:,} more {check}: --max-findings and --format json show more"
 
