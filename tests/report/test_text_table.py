@@ -7,6 +7,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from kcompact.inspect.inspection import Inspection, KeyPlace, SharedKey, TopicFacts
+from kcompact.report.inspect.inspection_sections import sections
 from kcompact.report.table import Foreign, Table, markdown_table
 from kcompact.report.text_table import print_tables, shortened, table_lines
 
@@ -97,6 +99,14 @@ def test_of_many_rows_some_are_shown_the_rest_counted_and_the_total_kept() -> No
     shown = lines(None, table.shortened(40, "report.json has all"))
     assert shown[-3:] == ["t-39         1", "total       50", "and 10 more rows (report.json has all)"]
     assert len(shown) == 43
+
+
+def test_of_a_key_in_ten_thousand_partitions_some_are_shown_and_the_rest_counted() -> None:
+    places = (KeyPlace(n, 1, 0, 0, 0, is_tombstone=False, is_newest=not n) for n in range(10_000))
+    topic = TopicFacts("t", shared_key_examples=[SharedKey(b"k", False, tuple(places))])
+    table = next(table for table in sections(Inspection(topics=[topic])) if "several" in table.title)
+    assert table.remark == f"and {10_000 - len(table.rows):,} more rows (--format json shows all)"
+    assert len(table.rows) < 100
 
 
 def test_hostile_cells_move_nothing() -> None:

@@ -7,13 +7,13 @@ from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFact
 from kcompact.printable import printable_key
 from kcompact.report.table import Foreign, Table, log_cell
 
-MOST_ROWS = 40  # of a table of logs; the JSON form has all
+MOST_ROWS = 40  # of a table; the JSON form has all
 MOST_TOP = 5  # keys, records, gaps of a log
 _LONGEST_YEARS_MS = 253_402_300_800_000  # datetime ends with the year 9999
 
 
 def sections(inspection: Inspection) -> list[Table]:
-    """All sections that have rows, in the order of questions people ask."""
+    """All sections that have rows, the first of them, in the order of questions people ask."""
     tables = [
         _files(inspection),
         _records(inspection.logs),
@@ -31,7 +31,7 @@ def sections(inspection: Inspection) -> list[Table]:
         _gaps(inspection.logs),
         _ages(inspection.logs),
     ]
-    return [section for section in tables if section.rows]
+    return [table.shortened(MOST_ROWS, "--format json shows all") for table in tables if table.rows]
 
 
 def when(timestamp_ms: int) -> str:
@@ -53,7 +53,7 @@ def _files(inspection: Inspection) -> Table:
         for file in inspection.files
     ]
     headers = ("file", "layout", "dialect", "recognised", "where the parts of a record stand")
-    return _listed(Table.of("Recognised", headers, rows, headers))
+    return Table.of("Recognised", headers, rows, headers)
 
 
 def _records(logs: Sequence[LogFacts]) -> Table:
@@ -70,7 +70,7 @@ def _records(logs: Sequence[LogFacts]) -> Table:
         for log in logs
     ]
     headers = ("log", "end - begin", "present", "first offset", "last offset", "from (UTC)", "to (UTC)")
-    return _listed(Table.of("Records", headers, rows))
+    return Table.of("Records", headers, rows)
 
 
 def _values(logs: Sequence[LogFacts]) -> Table:
@@ -80,7 +80,7 @@ def _values(logs: Sequence[LogFacts]) -> Table:
         for log in logs
         for values in [log.values]
     ]
-    return _listed(Table.of("Values", headers, rows))
+    return Table.of("Values", headers, rows)
 
 
 def _keys(logs: Sequence[LogFacts]) -> Table:
@@ -98,7 +98,7 @@ def _keys(logs: Sequence[LogFacts]) -> Table:
         for log in logs
     ]
     counts = ("distinct", "live", "deleted", "with one record", "later by timestamp", "superseded bytes")
-    return _listed(Table.of("Keys", ("log", *counts, "dedupe buffer bytes"), rows))
+    return Table.of("Keys", ("log", *counts, "dedupe buffer bytes"), rows)
 
 
 def _distribution(inspection: Inspection) -> Table:
@@ -159,7 +159,7 @@ def _changes(topics: Iterable[TopicFacts]) -> Table:
         for change in topic.placement.changes
     ]
     headers = ("log", "last offset only the old explains", "first offset only the new explains")
-    return _listed(Table.of("Where it changed", headers, rows))
+    return Table.of("Where it changed", headers, rows)
 
 
 def _shared(topics: Iterable[TopicFacts]) -> Table:
@@ -198,7 +198,7 @@ def _gaps(logs: Iterable[LogFacts]) -> Table:
         for gap in log.gaps.longest[:MOST_TOP]
     ]
     headers = ("log", "first missing", "last missing", "length", "reason")
-    return _listed(Table.of(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows))
+    return Table.of(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows)
 
 
 def _reason(length: int) -> str:
@@ -208,7 +208,7 @@ def _reason(length: int) -> str:
 def _ages(logs: Iterable[LogFacts]) -> Table:
     rows = [(_log(log), age, count) for log in logs for age, count in log.tombstone_ages.items()]
     headers = ("log", "before the newest record", "tombstones")
-    return _listed(Table.of("Ages of tombstones", headers, rows, headers[:2]))
+    return Table.of("Ages of tombstones", headers, rows, headers[:2])
 
 
 def _log(log: LogFacts | TopKey | LargeRecord) -> Foreign:
@@ -217,8 +217,3 @@ def _log(log: LogFacts | TopKey | LargeRecord) -> Foreign:
 
 def _key(key: bytes | None) -> Foreign:
     return Foreign(printable_key(key))
-
-
-def _listed(table: Table) -> Table:
-    """A table of which the first rows are enough."""
-    return table.shortened(MOST_ROWS, "--format json shows all")
