@@ -52,7 +52,7 @@ from kcompact.dumps.parquet.parquet_file import (
 )
 from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
 from kcompact.dumps.parquet.parquet_reader import ParquetReader, RowGroupRows, has_no_null
-from kcompact.dumps.records.indexing import Entry, index_rows
+from kcompact.dumps.records.indexing import Entry, gathered, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject, with_tombstones
 from kcompact.dumps.records.record import Record
@@ -139,26 +139,9 @@ class Parquet(Layout):
         return asked_for(_all_entries(part, values=values), part)
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-        """Row groups that are ordinary by columns, others record by record."""
-        if part.file.dialect.in_order:
-            yield from super().index(part, extra)
-            return
-        data = input_of(part.file)
-        with open_parquet(part.file.path, data) as source:
-            by_batch = RowGroupRows(part, source)
-            reader = ParquetReader(part.file, part.notes, values=bool(extra))
-            for group in _groups_in(source, data, part.split):
-                done = 0
-                for rows, behind in () if extra else by_batch.read(group):
-                    done = behind
-                    yield rows
-                if done == group.rows:
-                    continue
-                others = islice(_records_of(source, group, reader), done, None)
-                records = until_reject(asked_for(others, part), part)
-                yield from index_rows(records, part, extra)
-                if part.notes.rejects:
-                    return
+        """Row groups that are ordinary by columns, others record by record; of small ones several at once."""
+        in_order = part.file.dialect.in_order
+        return super().index(part, extra) if in_order else gathered(_indexed(part, extra))
 
     def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         """The records of the rows."""
@@ -183,6 +166,26 @@ class Parquet(Layout):
     def place(self, position: int) -> str:
         """Row group and row."""
         return f"row group {position >> GROUP_SHIFT}, row {position & _IN_GROUP}"
+
+
+def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a split, up to the first that cannot be read."""
+    data = input_of(part.file)
+    with open_parquet(part.file.path, data) as source:
+        by_batch = RowGroupRows(part, source)
+        reader = ParquetReader(part.file, part.notes, values=bool(extra))
+        for group in _groups_in(source, data, part.split):
+            done = 0
+            for rows, behind in () if extra else by_batch.read(group):
+                done = behind
+                yield rows
+            if done == group.rows:
+                continue
+            others = islice(_records_of(source, group, reader), done, None)
+            records = until_reject(asked_for(others, part), part)
+            yield from index_rows(records, part, extra)
+            if part.notes.rejects:
+                return
 
 
 def _between_groups(file: DumpFile, data: ParquetInput, split_bytes: int) -> list[tuple[int, int]]:
