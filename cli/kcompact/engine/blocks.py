@@ -29,11 +29,13 @@ def row_blocks(kind: str, rows: pa.Table, receiver_of: np.ndarray) -> Iterator[t
 def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Batches of one schema, some _ROWS_AT_A_TIME rows of them at a time."""
     waiting: list[pa.RecordBatch] = []
+    rows = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(map(len, waiting)) >= _ROWS_AT_A_TIME:
+        rows += len(batch)
+        if rows >= _ROWS_AT_A_TIME:
             yield pa.Table.from_batches(waiting)
-            waiting = []
+            waiting, rows = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting)
 
