@@ -158,7 +158,8 @@ def _refuse_other_topics(logs: Collection[LogName], committed: Collection[LogNam
         raise InputError(
             f"--read-committed is about {few(committed) or 'no log'}; the dump holds"
             f" {few([log for log in logs if log.topic in lacking])}",
-            hint="give a read_committed dump of the same topics, or leave the option out",
+            hint="give a read_committed dump of the same topics, or leave the option out; where nothing of a"
+            " topic was committed, --batches with the text of kafka-dump-log says so in its place",
         )
 
 
