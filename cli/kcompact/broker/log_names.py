@@ -30,9 +30,12 @@ def parse_log_name(text: str) -> LogName | None:
     return LogName(match["topic"], partition) if match and partition <= INT_MAX else None
 
 
-def few(logs: Collection[LogName]) -> str:
-    """The names of some logs, of many the first three."""
-    return ", ".join(map(str, sorted(logs)[:3])) + (", ..." if len(logs) > 3 else "")  # noqa: PLR2004
+FEW = 3  # logs or topics that a sentence names
+
+
+def few(logs: Collection[LogName] | Collection[str]) -> str:
+    """The names of some logs, of many the first ``FEW``."""
+    return ", ".join(map(str, sorted(logs)[:FEW])) + (", ..." if len(logs) > FEW else "")
 
 
 @dataclass

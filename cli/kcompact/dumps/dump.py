@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from kcompact.broker.log_names import FEW, few
 from kcompact.dumps.files.sources import STDIN, find_files, notes_on_files
 from kcompact.dumps.files.stamps import Stamp, check_stamps, stamp_of
 from kcompact.dumps.files.stored import check_unchanged
@@ -29,7 +30,6 @@ Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
 MOST_OPENING_TASKS = 256
 _OPENED_AT_ONCE = 4  # by one task, of a store's objects: recognising takes time, too
 _LEFT_OUT = "without any record, left out"
-_TOPICS_NAMED = 3
 _OPENED_BY_TASK = 1000  # files on a disk of all tasks: a task that opened fewer would mostly be started
 
 
@@ -210,9 +210,9 @@ def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
         for note in file.notes:
             paths.setdefault(note, []).append(file.path)
     by_name = [note for note in paths if note.startswith(TOPIC_BY_NAME)]
-    if len(by_name) > _TOPICS_NAMED:
-        some = ", ".join(note.removeprefix(TOPIC_BY_NAME) for note in by_name[:_TOPICS_NAMED])
-        paths[f"{TOPIC_BY_NAME}{some}, ..."] = [path for note in by_name for path in paths.pop(note)]
+    if len(by_name) > FEW:
+        topics = few([note.removeprefix(TOPIC_BY_NAME) for note in by_name])
+        paths[f"{TOPIC_BY_NAME}{topics}"] = [path for note in by_name for path in paths.pop(note)]
     return [_note_on(about, note) for note, about in paths.items()]
 
 

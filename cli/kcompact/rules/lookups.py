@@ -156,6 +156,16 @@ def rows_of_logs(log_ids: Longs) -> Iterator[tuple[int, Longs]]:
     return zip(ids.tolist(), stretches(logs), strict=True)
 
 
+def values_of_logs(log_ids: Longs, by_log: Mapping[int, int], default: int) -> Longs:
+    """The value of each row's log, such as a bound of a section."""
+    if not by_log:
+        return np.full(len(log_ids), default)
+    known = np.array(sorted(by_log), np.int64)
+    values = np.array([by_log[log_id] for log_id in known.tolist()], np.int64)
+    at = np.minimum(np.searchsorted(known, log_ids), len(known) - 1)
+    return np.where(known[at] == log_ids, values[at], default)
+
+
 def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[NDArray[np.generic]]:
     """LOOKED_UP's columns for rows of one log."""
     run = np.searchsorted(lookup.aborted_first, offsets, side="right") - 1

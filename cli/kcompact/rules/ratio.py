@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from kcompact.broker.log_names import FEW, few
 from kcompact.digits import LONG_MAX
 from kcompact.rules.files.segments import SegmentState, containing
 from kcompact.rules.policy import Policy
@@ -71,9 +72,6 @@ def compaction_delay_ms(first_batch_timestamps_ms: Sequence[int], policy: Policy
     return max(0, limit_ms - min(timestamps_ms, default=limit_ms))
 
 
-_LOGS_NAMED = 3
-
-
 @dataclass(frozen=True)
 class Turn:
     """The logs (by log id) that are cleaned first, and those that could have been with equal right."""
@@ -112,7 +110,6 @@ def tie_notes(turn: Turn, names: Mapping[int, str], deleted: AbstractSet[int]) -
 
 def _tie_note(turn: Turn, log_id: int, names: Mapping[int, str]) -> str:
     """Of many equally dirty logs it names a few: each has such a note."""
-    some = [names[other] for other in turn.tied[: _LOGS_NAMED + 1] if other != log_id]
-    others = ", ".join(some[:_LOGS_NAMED]) + (", ..." if len(turn.tied) - 1 > _LOGS_NAMED else "")
+    others = few([names[other] for other in turn.tied[: FEW + 2] if other != log_id])  # enough for its dots
     place = "first" if log_id in turn.first else "later, so that retention found it uncleaned"
     return f"equally dirty as {others}: which a broker cleans first is not told; this one is taken {place}"

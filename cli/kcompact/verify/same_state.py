@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kcompact.arrays import Flags
 from kcompact.broker.log_names import LogName
-from kcompact.compact.offset_maps.sections import values_of_logs
+from kcompact.rules.lookups import values_of_logs
 from kcompact.verify.check import Check, Row, Severity
 from kcompact.verify.classification.remedies import DOUBTED_REMEDY
 from kcompact.verify.outcome import Tally, VerifyFinding, VerifyOutcome

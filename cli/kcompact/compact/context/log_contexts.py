@@ -159,7 +159,11 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
             first, last = ranges[part.log].get(path, (part.first_offset, part.last_offset))
             ranges[part.log][path] = min(first, part.first_offset), max(last, part.last_offset)
     gaps = {
-        log: _known_outside(state, log, [*by_path.values(), *_all_that_follow(own[log], state, by_path)])
+        log: _known_outside(
+            state,
+            log,
+            [*by_path.values(), *_all_that_follow(own[log], by_path, state.state.last_offsets.get(log, -1))],
+        )
         for log, by_path in ranges.items()
     }
     ids = {name: log_id for log_id, name in index.names.items()}
@@ -177,12 +181,12 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
 
 
 def _all_that_follow(
-    own: Collection[LogSummary], state: StateOfDump, by_path: Mapping[str, tuple[int, int]]
+    own: Collection[LogSummary], by_path: Mapping[str, tuple[int, int]], last_offset: int
 ) -> list[tuple[int, int]]:
     """Ranges in which the state's output, its parts of a log, holds every offset: no record is lacking there.
 
     Such a file may as well be a day's, of which nothing was removed. None, unless they begin where the files
-    before them end, and go on up to the last offset that the state knows.
+    before them end, and go on up to ``last_offset``, the last that the state knows.
     """
     ranges, reached = list[tuple[int, int]](), -1
     ahead = sorted(by_path.values(), reverse=True)
@@ -193,8 +197,7 @@ def _all_that_follow(
         if is_whole and part.first_offset == reached + 1:
             ranges.append((part.first_offset, part.last_offset))
             reached = part.last_offset
-    is_to_end = ranges and ranges[-1][1] >= state.state.last_offsets.get(part.log, -1)
-    return ranges if is_to_end else []
+    return ranges if ranges and ranges[-1][1] >= last_offset else []
 
 
 def _known_outside(

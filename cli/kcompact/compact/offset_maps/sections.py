@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.arrays import Longs, aggregated
+from kcompact.arrays import aggregated
 from kcompact.cleaner.survey import Records
 from kcompact.digits import LONG_MAX
 from kcompact.engine.passes.summaries import LogSummary
+from kcompact.rules.lookups import values_of_logs
 
 CLEAN, DIRTY, UNCLEANABLE = range(3)
 UNKNOWN_MS = LONG_MAX  # of a section without a timestamp above 0
@@ -104,16 +105,6 @@ class SectionReader:
         ends = self._found.first_young_offsets if ends is None else ends
         section[(offsets >= values_of_logs(log_ids, ends, LONG_MAX)) & (section == DIRTY)] = UNCLEANABLE
         return section
-
-
-def values_of_logs(log_ids: Longs, by_log: Mapping[int, int], default: int) -> Longs:
-    """The value of each row's log, such as a bound of a section."""
-    if not by_log:
-        return np.full(len(log_ids), default)
-    known = np.array(sorted(by_log), np.int64)
-    values = np.array([by_log[log_id] for log_id in known.tolist()], np.int64)
-    at = np.minimum(np.searchsorted(known, log_ids), len(known) - 1)
-    return np.where(known[at] == log_ids, values[at], default)
 
 
 _SUMS = {

@@ -28,12 +28,14 @@ def texts_among(values: Iterable[Any]) -> Iterator[str]:
 
 
 def with_bytes_unread(rows: list[Row], places: Collection[str]) -> list[Row]:
-    """The rows, in which bytes at these places tell whether they are there and empty, and nothing else."""
-    unread = {True: b"?", False: ""}
-    return [
-        row | {place: row[place] if row[place] is None else unread[bool(row[place])] for place in places}
-        for row in rows
-    ]
+    """The rows, of whose bytes at these places the checks of text see only whether they are empty."""
+    return [row | {place: _unread(row[place]) for place in places} for row in rows]
+
+
+def _unread(data: Any) -> Any:
+    if data is None:
+        return None
+    return b"?" if data else ""
 
 
 def names_far_within(row: Row, above: str = "", level: int = 1) -> Iterator[str]:

@@ -29,7 +29,7 @@ from kcompact.dumps.records.record import (
 
 Entry = tuple[int, int, Record]  # position, record_bytes, record
 _BATCH_ROWS = 16_384
-_BATCH_BYTES = 1 << 20
+_GATHERED_BYTES = 1 << 20
 _BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
 _RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
 _DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
@@ -60,15 +60,19 @@ def index_rows(items: Iterable[Entry], part: SplitToIndex, extra: frozenset[str]
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows, those of many small batches in one: each batch costs its readers a millisecond."""
     waiting: list[pa.RecordBatch] = []
-    room = _BATCH_BYTES
+    waiting_bytes = 0
     for batch in batches:
         waiting.append(batch)
-        room -= batch.nbytes
-        if room <= 0:
-            yield pa.concat_batches(waiting)
-            waiting, room = [], _BATCH_BYTES
+        waiting_bytes += batch.nbytes
+        if waiting_bytes >= _GATHERED_BYTES:
+            yield _in_one(waiting)
+            waiting, waiting_bytes = [], 0
     if waiting:
-        yield pa.concat_batches(waiting)
+        yield _in_one(waiting)
+
+
+def _in_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.concat_batches(batches) if len(batches) > 1 else batches[0]  # which need not be copied
 
 
 def _extra_column(name: str, records: list[Record], part: SplitToIndex) -> Any:

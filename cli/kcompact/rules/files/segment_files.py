@@ -124,9 +124,10 @@ def with_segments_of_batches(context: LogContext) -> LogContext:
 
 
 def without_vague_times(context: LogContext, seen: Collection[int]) -> LogContext:
-    """Without the file times of segments of bytes, but no record of the dump (``seen`` are the others).
+    """The log, in which segments that hold bytes, but no record of the dump, have no file time.
 
-    The timestamps of their markers count instead (R2), which nobody can tell.
+    ``seen``: the base offsets of segments with records. Of the others the timestamps of their markers count
+    (R2), which nobody can tell, and not when their files were written.
     """
     segments = context.segments and tuple(
         replace(segment, mtime_ms=None) if segment.size_bytes and segment.base_offset not in seen else segment

@@ -17,7 +17,6 @@ from kcompact.compact.context.told_batches import (
     with_open_transactions,
     with_records_behind,
 )
-from kcompact.compact.offset_maps.sections import values_of_logs
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of
@@ -27,7 +26,7 @@ from kcompact.engine.shuffle import Block, Sent, Stage
 from kcompact.rules.capacity import DEFAULT_MAP_SLOTS, map_limit
 from kcompact.rules.files.segment_files import with_segments_of_batches, without_vague_times
 from kcompact.rules.files.segments import is_rolled
-from kcompact.rules.lookups import Lookup, lookup_for
+from kcompact.rules.lookups import Lookup, lookup_for, values_of_logs
 from kcompact.rules.policy import Policy
 from kcompact.rules.transactions import perhaps_overlooked
 from kcompact.verify.classification.bounds import Bounds, Knowledge
