@@ -132,13 +132,14 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
     if options.tombstone is not None and "literal:" not in options.tombstone:
         return []
     is_beside = _has_nothing_for_null(file, notes)
-    nulls = [
-        NullText(role, text, notes.counts.get(f"{name}_{role}", 0))
+    return [
+        NullText(role, text, count)
         for role in _text_roles(file)
         for name, text in NULL_TEXTS.items()
-        if name in NULLS_OF_DATABASES or not is_beside  # who writes nothing for null may mean the word
+        if (count := notes.counts.get(f"{name}_{role}"))
+        # Who writes nothing for null may mean the word.
+        and (name in NULLS_OF_DATABASES or not is_beside)
     ]
-    return [null for null in nulls if null.count]
 
 
 def _text_roles(file: DumpFile) -> list[str]:

@@ -1,5 +1,6 @@
 """The names that the JSON loop looks for: a flat table made of a dialect's dotted paths."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ TOP = NONE = -1
 _PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers", "timestamp_type")
 _MARKERS = ("key_marker", "value_marker", "delete_flag")  # null and false say nothing
 _ERRORS = ("key_error", "value_error", "key_base64", "value_base64")  # null says nothing
+_REMEMBERED = 64  # of ten thousand small files most are of one
 _LONGEST_NAME = 64
 _WORD = 8
 
@@ -32,6 +34,7 @@ class JsonNames(NamedTuple):
     texts: np.ndarray  # uint8 of shape (names, _LONGEST_NAME)
 
 
+@lru_cache(_REMEMBERED)
 def json_names(dialect: Dialect) -> JsonNames | None:
     """The table for a dialect; None where it has names of a kind that the loop does not look for."""
     paths = [_path(getattr(dialect, role)) for role in (*_PARTS, *_MARKERS, *_ERRORS)]
