@@ -10,7 +10,7 @@ from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.outcome import VerifyOutcome
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, Mutation, at, ordered
 from records import record
-from verify_here import judge_pair, question_of
+from verify_here import judge_pair, question_of, rows_of
 
 BOUNDS = Bounds(Policy(now_ms=NOW_MS))
 
@@ -71,4 +71,15 @@ def test_retention_saw_the_log_before_it_was_cleaned(retention_bytes: int, lost:
         now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=retention_bytes
     )
     outcome = verify(before, [*before[8:10], before[19]], Bounds(policy))
+    assert Counter(finding.check for finding in outcome.findings)["missing-key"] == lost
+
+
+@pytest.mark.parametrize(("first_kept", "lost"), [(150, 0), (151, 1)])
+def test_retention_is_followed_to_the_offset_in_a_log_of_many_offsets(first_kept: int, lost: int) -> None:
+    before = [record(f"k{n:03}", "v" * 100, offset=10**9 + n * 1_000) for n in range(200)]
+    (record_bytes,) = set(rows_of(before)["log_bytes"].to_pylist())
+    policy = Policy(
+        now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=50 * record_bytes
+    )
+    outcome = verify(before, before[first_kept:], Bounds(policy))
     assert Counter(finding.check for finding in outcome.findings)["missing-key"] == lost
