@@ -188,6 +188,20 @@ def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
     assert counts(outcome, Severity.NOTE) == {"tombstone-too-early": 1}
 
 
+@pytest.mark.parametrize(("gone", "findings"), [({0, 2}, {}), ({0, 1, 2}, {"duplicate-left": 1})])
+def test_a_later_tombstone_of_its_segment_that_stayed_is_a_proof_where_rounds_reached_it(
+    gone: set[int], findings: dict[str, int]
+) -> None:
+    """A round stamps both. One that reached offset 6 took 0 for 8, not by itself, so it took 4 for 7, too."""
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aeccdgedaf")]
+    for offset in (0, 6):
+        before[offset] = before[offset]._replace(value=None)
+    knowledge = Knowledge(frozenset({"cleanup.policy", "delete.retention.ms"}), batches_given=True)
+    bounds = Bounds(Policy(now_ms=NOW_MS), segments=((0, 630), (9, 70)), knowledge=knowledge)
+    outcome = judge(before, [r for r in before if r.offset not in gone], bounds)
+    assert counts(outcome, Severity.FINDING) == findings
+
+
 @pytest.mark.parametrize(
     ("gone", "knowledge", "remedy"),
     [
