@@ -120,6 +120,27 @@ def test_a_full_dump_every_day_leaves_what_new_records_every_day_leave(
             ).read_bytes()
 
 
+@pytest.mark.slow  # 12 runs
+def test_a_state_remembers_the_rounds_of_one_retention_alone(kcompact: Kcompact, tmp_path: Path) -> None:
+    """A tombstone each night, retained for two and a half: it stays for three nights."""
+    state, last, hour = tmp_path / "state", None, 3_600_000
+    for night in range(12):
+        fresh, output = tmp_path / f"new-{night}.jsonl", tmp_path / f"out-{night}.jsonl"
+        fresh.write_text(record_line(night, f"k{night}", None))
+        clock = ("--now", NOW_MS + night * 24 * hour, "--delete-retention-ms", 60 * hour)
+        run = kcompact(
+            "compact", *[path for path in (last, fresh) if path], "--state", state, "-o", output, *clock
+        )
+        assert run.exit_code == 0, run.stderr
+        left = [json.loads(line)["offset"] for line in output.read_text().splitlines()]
+        assert left == list(range(max(0, night - 2), night + 1))
+        last = output
+    horizons = (state / "delete-horizons").read_text().splitlines()
+    ends_with_night = [(end, NOW_MS + (night * 24 + 60) * hour) for end, night in ((9, 8), (10, 9), (11, 10))]
+    ends_with_night.append((12, NOW_MS + (11 * 24 + 60) * hour))
+    assert horizons == [f"t 0 {end} {horizon_ms}" for end, horizon_ms in ends_with_night]
+
+
 DAYS = [
     [(0, "a", "1"), (1, "b", "1")],
     [(2, "a", None), (3, "b", "2")],

@@ -9,7 +9,7 @@ from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.cleaner.log_case import LogCase
 from kcompact.rules.assumptions import idle_note, range_notes
 from kcompact.rules.capacity import utilization
-from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after
+from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after, without_past_ends
 from kcompact.rules.decisions import Plan
 from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segments import SegmentState
@@ -77,7 +77,7 @@ class LogInRounds:
             rounds=tuple(self.rounds),
             removed=removed,
             checkpoint_offset=checkpoint_after(checkpoint_offset, cleanable, spans, log_start_offset),
-            horizons=horizons,
+            horizons=without_past_ends(horizons, case.policy.now_ms),
             log_start_offset=log_start_offset,
             segments=segments,
             notes=(

@@ -72,3 +72,17 @@ def horizons_after(
         if delete_horizon_ms is not None and span.rewritten_end_offset > stamped_before:
             after.append(DeleteHorizon(span.rewritten_end_offset, delete_horizon_ms))
     return tuple(after)
+
+
+def without_past_ends(horizons: tuple[DeleteHorizon, ...], now_ms: int) -> tuple[DeleteHorizon, ...]:
+    """``horizons`` in which neighbours that have passed are one: all of their tombstones may go by now.
+
+    So a state remembers the rounds of one ``delete.retention.ms`` alone, however many there were.
+    """
+    joined: list[DeleteHorizon] = []
+    for end_offset, horizon_ms in horizons:
+        latest_ms = horizon_ms
+        if joined and max(horizon_ms, joined[-1].delete_horizon_ms) <= now_ms:
+            latest_ms = max(horizon_ms, joined.pop().delete_horizon_ms)
+        joined.append(DeleteHorizon(end_offset, latest_ms))
+    return tuple(joined)
