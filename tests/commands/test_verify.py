@@ -199,6 +199,21 @@ def test_headers_that_are_printed_without_quotes_are_compared_with_those_of_the_
     assert kcompact("verify", tmp_path / "t.txt", tmp_path / "v.txt").exit_code == 1
 
 
+def test_headers_that_a_sign_of_the_users_divides_are_no_finding(tmp_path: Path, kcompact: Cli) -> None:
+    """kafka-console-consumer with ``headers.separator=;``, which no line tells."""
+    headers = (("trace", b"9"), ("span", b"7"))
+    sent = record("a", "1", offset=0, topic="t", timestamp_ms=1_766_544_000_000, headers=headers)
+    full = write_kcat(tmp_path / "full.jsonl", [sent, sent._replace(offset=1, key=b"b", headers=())])
+    place = f"CreateTime:{sent.timestamp_ms}\tPartition:0\tOffset:"
+    lines = f"{place}0\ttrace:9;span:7\ta\t1\n{place}1\tNO_HEADERS\tb\t1\n"
+    (tmp_path / "t.txt").write_text(lines)
+    (tmp_path / "u.txt").write_text(lines.replace(";span:7", ""))
+
+    run = kcompact("verify", full, tmp_path / "t.txt")
+    assert (run.exit_code, "--fields headers= leaves them out" in run.stdout) == (2, True), run.stdout
+    assert kcompact("verify", full, tmp_path / "u.txt").exit_code == 1  # a header less, for certain
+
+
 def text(part: bytes | None) -> str | None:
     return None if part is None else part.decode()
 

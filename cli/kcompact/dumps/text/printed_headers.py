@@ -41,7 +41,8 @@ def pairs_in(text: str, separator: str) -> list[str]:
 def may_be_others(raw: Any, separator: str | None = None) -> bool:
     """Whether printed headers, with that separator if it is known, may be others than they are read as.
 
-    A comma or a separator may be a value's or a name's own, and the word for null may be text.
+    A comma or a separator may be a value's or a name's own, and the word for null may be text. A second
+    colon may belong to the next header, as kafka-console-consumer has any ``headers.separator``.
     """
     if not isinstance(raw, str) or not raw or is_none(raw) or raw[0] in "[{" or raw.endswith(";"):
         return False
@@ -49,6 +50,7 @@ def may_be_others(raw: Any, separator: str | None = None) -> bool:
         return False
     is_mixed = separator is None and "=" in raw and likely_separator(raw) == ":"
     _, sign, value = raw.partition(separator or likely_separator(raw))
+    is_mixed |= separator == ":" and ":" in value
     return is_mixed or not sign or "," in raw or value in {"NULL", "null"}
 
 

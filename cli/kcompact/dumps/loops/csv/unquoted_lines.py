@@ -145,5 +145,5 @@ def _doubt_of_headers(data: np.ndarray, start: int, end: int) -> int:
         return REFUSED
     value = colon + 1
     is_null = is_text(data, value, end, _NULL) or is_text(data, value, end, _NULL_WORD)
-    comma = end_of_plain_cell(data, start, _COMMA, _COMMA)
-    return c.DOUBTFUL_HEADERS if is_null or comma < end else 0
+    sign = min(end_of_plain_cell(data, start, _COMMA, _COMMA), end_of_plain_cell(data, value, _COLON, _COLON))
+    return c.DOUBTFUL_HEADERS if is_null or sign < end else 0
