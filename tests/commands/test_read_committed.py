@@ -182,3 +182,57 @@ def test_a_file_that_is_younger_than_the_markers_in_it_holds_no_cleaning_back(
     segments.write_text("".join(lines).replace("orders 0 2 78 ", "orders 0 2 0 "))
     run = kcompact(*command, "--cleanup-policy=compact")
     assert (run.exit_code, run.stdout.splitlines()[1]) == (1, "no: 2 lost-above-end")
+
+
+# Aborted are the records at 2 and 7.
+LAST_WEEK = [record(key, "1", offset=at) for at, key in ((0, "a"), (1, "b"), (2, "c"), (4, "d"))]
+THIS_WEEK = [record(key, "2", offset=at) for at, key in ((6, "b"), (7, "a"), (9, "e"))]
+
+
+@pytest.mark.parametrize("again", [0, 1], ids=["new records", "and one again"])
+def test_a_read_committed_dump_of_new_records_says_nothing_of_what_a_round_left(
+    again: int, tmp_path: Path, kcompact: Cli
+) -> None:
+    idle = record("x", "1", offset=7, partition=1)
+    state, options = tmp_path / "state", ("--min-compaction-lag-ms=0", "--state", tmp_path / "state")
+    first = write_kcat(tmp_path / "1.jsonl", [*LAST_WEEK, idle])
+    committed = write_kcat(tmp_path / "c1.jsonl", [*LAST_WEEK[:2], LAST_WEEK[3], idle])
+    out, last = tmp_path / "out.jsonl", tmp_path / "last.jsonl"
+    run = kcompact("compact", first, "--read-committed", committed, *options, "-o", last)
+    assert (run.exit_code, state.is_dir()) == (0, True), run.stderr
+    second = write_kcat(tmp_path / "2.jsonl", [*LAST_WEEK[4 - again :], *THIS_WEEK])
+    new = write_kcat(tmp_path / "c2.jsonl", [*LAST_WEEK[4 - again :], THIS_WEEK[0], THIS_WEEK[2]])
+
+    ratio = kcompact("dirty-ratio", last, second, "--read-committed", new, *options, "--format", "json")
+    run = kcompact("compact", last, second, "--read-committed", new, *options, "-o", out)
+
+    assert (ratio.exit_code, run.exit_code) == (0, 0), run.stderr
+    left = [json.loads(line) for line in out.read_text().splitlines()]
+    places = sorted((row["partition"], row["offset"]) for row in left)
+    assert places == [(0, 0), (0, 4), (0, 6), (0, 9), (1, 7)]
+    assert sum(log["gain"]["aborted_records"] for log in json.loads(ratio.stdout)["logs"]) == 1
+
+
+def test_a_read_committed_dump_that_begins_behind_where_rounds_ended_is_refused(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    """By the lag the last round ended at offset 2: it left what was aborted behind that."""
+    now_ms = TIMESTAMP_MS + 10 * 3_600_000
+    young = [one._replace(timestamp_ms=now_ms if one.offset >= 2 else TIMESTAMP_MS) for one in LAST_WEEK]
+    options = ("--state", tmp_path / "state", "--min-compaction-lag-ms=1h", f"--now={now_ms}")
+    first, last = write_kcat(tmp_path / "1.jsonl", young), tmp_path / "last.jsonl"
+    committed = [young[0], young[1], young[3]]
+    told = write_kcat(tmp_path / "c1.jsonl", committed)
+    assert kcompact("compact", first, "--read-committed", told, *options, "-o", last).exit_code == 0
+    second = write_kcat(tmp_path / "2.jsonl", THIS_WEEK)
+    new = [THIS_WEEK[0], THIS_WEEK[2]]
+    command = ("compact", last, second, *options[:2], "-o", tmp_path / "out.jsonl", "--read-committed")
+
+    run = kcompact(*command, write_kcat(tmp_path / "c2.jsonl", new))
+
+    assert run.exit_code == 2
+    assert "give a read_committed dump of the log from its beginning" in run.stderr
+    assert kcompact(*command, write_kcat(tmp_path / "c.jsonl", [*committed[2:], *new])).exit_code == 2
+    assert kcompact(*command, write_kcat(tmp_path / "all.jsonl", [*committed, *new])).exit_code == 0
+    left = [json.loads(line)["offset"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert left == [0, 4, 6, 9]

@@ -18,7 +18,11 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
+from kcompact.compact.context.read_committed import (
+    left_by_rounds,
+    notes_on_missing_markers,
+    with_read_committed,
+)
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.context.told_batches import refuse_holes, with_open_transactions
 from kcompact.compact.read_dump import ReadDump
@@ -52,10 +56,22 @@ def log_contexts(
     notes += more_notes
     if beside.committed is not None:
         committed = index_records(send, beside.committed, folder)
-        notes += notes_on_missing_markers(contexts, index.summaries, committed.summaries)
-        contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
+        left = _left_by_state(beside.state, index, contexts, committed.summaries)
+        notes += notes_on_missing_markers(contexts, index.summaries, [*committed.summaries, *left])
+        contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries, left)
         notes += more_notes
     return contexts, notes
+
+
+def _left_by_state(
+    state: StateOfDump | None, index: ReadDump, contexts: LogContexts, committed: list[LogSummary]
+) -> list[LogSummary]:
+    """The records that the state's rounds left in its output. Raises InputError (``left_by_rounds``)."""
+    if state is None:
+        return []
+    output = [part for part in index.summaries if _path(index, part) in state.output_paths]
+    untold = {log_id for log_id, log in contexts.items() if log.batches is None}
+    return left_by_rounds(output, state.state, untold, committed)
 
 
 def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,18 +19,25 @@ from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
 
+if TYPE_CHECKING:  # as in beside.py
+    from kcompact.broker.state.cleaner_state import CleanerState
+
 
 def with_read_committed(
-    contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
+    contexts: Mapping[int, LogContext],
+    all_records: list[LogSummary],
+    committed: list[LogSummary],
+    left: Iterable[LogSummary] = (),
 ) -> tuple[dict[int, LogContext], list[str]]:
     """``contexts`` with the aborted ranges of each log, and notes on what was assumed. Raises InputError.
 
-    A record below the last stable offset that the read_committed dump lacks is aborted, unless a batch holds
-    it: then the batches tell. Where the last stable offset is not known, it is the first record behind both
-    the read_committed dump and the batches: what follows counts as open, and stays. ``contexts`` have the
-    last stable offsets of batches already (``with_open_transactions``).
+    ``left``: what earlier rounds left, so it committed, too (``left_by_rounds``). A record below the last
+    stable offset that the read_committed dump lacks is aborted, unless a batch holds it: then the batches
+    tell. Where the last stable offset is not known, it is the first record behind both the read_committed
+    dump and the batches: what follows counts as open, and stays. ``contexts`` have the last stable offsets
+    of batches already (``with_open_transactions``).
     """
-    present, visible = runs_by_log(all_records), runs_by_log(committed)
+    present, visible = runs_by_log(all_records), runs_by_log([*committed, *left])
     names = {part.log_id: part.log for part in all_records}
     _refuse_other_topics(names.values(), {part.log for part in committed})
     completed, notes = dict(contexts), []
@@ -38,6 +46,32 @@ def with_read_committed(
         completed[log_id] = log_pair.context
         notes += log_pair.notes
     return completed, notes
+
+
+def left_by_rounds(
+    output: list[LogSummary], state: "CleanerState", untold: Collection[int], committed: list[LogSummary]
+) -> list[LogSummary]:
+    """Records that rounds left in their ``output`` below the read_committed dump, which may begin later.
+
+    Rounds drop aborted data, and end before what is undecided (R17, R37). Raises InputError where that dump
+    says nothing of decided records behind them, in the logs ``untold`` of by batches.
+    """
+    begins = {log_id: int(runs[0, 0]) for log_id, runs in runs_by_log(committed).items()}
+    left = []
+    for part in output:
+        cleaned_end = state.checkpoint.get(part.log, 0)
+        begin = begins.get(part.log_id, cleaned_end)
+        end = min(cleaned_end, begin)
+        left.append(replace(part, runs=np.minimum(part.runs[part.runs[:, 0] < end], end)))
+        decided_end = min(begin, state.undecided_from.get(part.log, begin))
+        is_between = (part.runs[:, 0] < decided_end) & (part.runs[:, 1] > cleaned_end)
+        if part.log_id in untold and decided_end > cleaned_end and np.any(is_between):
+            raise InputError(
+                f"{part.log}: the state's rounds ended at offset {cleaned_end}, and the read_committed dump"
+                f" begins with offset {begin}: nobody can tell which records between them were aborted",
+                hint="give a read_committed dump of the log from its beginning, or --batches",
+            )
+    return left
 
 
 @dataclass(frozen=True)
