@@ -45,6 +45,21 @@ def test_index_sizes_limit_merging() -> None:
     assert [len(group) for group in merged] == [2, 2]
 
 
+class _CountedBytes(int):
+    additions = 0
+
+    def __radd__(self, before: int) -> int:
+        _CountedBytes.additions += 1
+        return int(before) + int(self)
+
+
+def test_the_size_of_a_segment_is_added_once_however_many_merge_into_one() -> None:
+    states = [SegmentState(i, _CountedBytes(1)) for i in range(100)]
+    merged = group_segments(states, Policy(segment_bytes=100), 100)
+    assert [len(group) for group in merged] == [100]
+    assert _CountedBytes.additions <= len(states)
+
+
 COMPACT_DELETE = frozenset({"compact", "delete"})
 THREE = [SegmentState(base, 500, largest_timestamp_ms=10) for base in (0, 5, 10)]
 BOUNDS = LogBounds(0, 15, 15)

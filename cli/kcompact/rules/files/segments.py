@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import le
 from typing import NamedTuple
 
 from kcompact.digits import LONG_MAX
@@ -71,25 +72,24 @@ def group_segments(
 
     Sizes are those before the round; equality fits.
     """
+    limits = segment_bytes_of(policy), policy.segment_index_bytes, policy.segment_index_bytes
     groups: list[list[SegmentState]] = []
+    joined = (0, 0, 0)
     for i, segment in enumerate(rewritten):
         is_last = i + 1 == len(rewritten)
         end_offset = first_uncleanable_offset if is_last else rewritten[i + 1].base_offset
-        if groups and _fits([*groups[-1], segment], policy, end_offset):
+        sizes = segment.size_bytes, segment.offset_index_bytes, segment.time_index_bytes
+        joined = joined[0] + sizes[0], joined[1] + sizes[1], joined[2] + sizes[2]
+        if groups and all(map(le, joined, limits)) and _spans_few(groups[-1][0], segment, end_offset):
             groups[-1].append(segment)
         else:
             groups.append([segment])
+            joined = sizes
     return groups
 
 
-def _fits(group: Sequence[SegmentState], policy: Policy, end_offset: int) -> bool:
-    spans_too_much = end_offset - 1 - group[0].base_offset > MAX_OFFSET_SPAN
-    return (
-        sum(segment.size_bytes for segment in group) <= segment_bytes_of(policy)
-        and sum(segment.offset_index_bytes for segment in group) <= policy.segment_index_bytes
-        and sum(segment.time_index_bytes for segment in group) <= policy.segment_index_bytes
-        and (group[-1].size_bytes == 0 or not spans_too_much)
-    )
+def _spans_few(first: SegmentState, last: SegmentState, end_offset: int) -> bool:
+    return last.size_bytes == 0 or end_offset - 1 - first.base_offset <= MAX_OFFSET_SPAN
 
 
 class IndexFill(NamedTuple):
