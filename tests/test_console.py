@@ -29,6 +29,36 @@ def test_a_closed_pipe_ends_a_run_quietly(line: str) -> None:
 
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize(
+    "line", ["verify {0} {1}", "verify {0} {1} --format json", "inspect {0} --max-gaps 0"]
+)
+def test_the_exit_code_tells_what_nobody_reads(line: str, tmp_path: Path) -> None:
+    """As ``verify ... | grep -q`` has it, with ``pipefail``."""
+    newest = tmp_path / "newest.jsonl"  # of its key alone, so that the others' are missing
+    newest.write_text(SAMPLE.read_text().splitlines(keepends=True)[-1])
+    with subprocess.Popen(
+        [*KCOMPACT, *line.format(SAMPLE, newest).split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        complaint = process.stderr.read()
+    assert "bug:" not in complaint
+    assert process.returncode == (1 if "--max-gaps" in line else 2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@pytest.mark.parametrize("line", ["inspect nowhere", "inspect --no-such-option"])
+def test_the_exit_code_tells_what_a_full_disk_does_not_hold(line: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run([*KCOMPACT, *line.split()], stderr=full, check=False)
+    assert run.returncode == 2
+
+
+@pytest.mark.everyday(1)
+@pytest.mark.parametrize(
     ("closed", "line", "complaint"),
     [
         (">&-", "--version", "error: standard output cannot be written: Bad file descriptor"),

@@ -2,8 +2,10 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import IO, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -25,10 +27,33 @@ _STYLES = {
 
 
 class _OurConsole(Console):
-    """A console that leaves a closed pipe to ``app.main``; rich would end the process with 1."""
+    """A console that a run goes on without, to its own exit code: rich would end the process with 1."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich does; what cannot be written to stderr has nowhere else to be said."""
+        try:
+            super().print(*objects, **options)
+        except OSError:
+            if not self.stderr:
+                raise
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+        """Nobody reads any more (``| head``)."""
+        _mute(self.file)
+
+
+def _mute(stream: IO[str]) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def read_or_not() -> Iterator[None]:
+    """Inside, what nobody reads any more goes nowhere, and the run goes on to its own exit code."""
+    try:
+        yield
+    except BrokenPipeError:
+        _mute(sys.stdout)
 
 
 def _environment() -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.telling_ci import add_to_summary, listens
-from kcompact.console import stdout
+from kcompact.console import read_or_not, stdout
 from kcompact.errors import OutputError
 from kcompact.options.inspect_options import InspectOutputOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions
@@ -103,13 +103,14 @@ def show_report(
     of_ci = CI_RENDERINGS.get(options.report_format)
     text = io.StringIO()
     console = Console(file=text, width=_FILE_WIDTH, highlight=False, soft_wrap=True) if file else stdout
-    if ci is not None and of_ci is not None:
-        _write_document(of_ci(ci), console.file)
-    else:
-        forms.show(report, options.report_format, console)
-    if file is None:
-        sys.stdout.flush()
-    else:
+    with read_or_not():
+        if ci is not None and of_ci is not None:
+            _write_document(of_ci(ci), console.file)
+        else:
+            forms.show(report, options.report_format, console)
+        if file is None:
+            sys.stdout.flush()
+    if file is not None:
         file.write(text.getvalue())
 
 
