@@ -213,6 +213,15 @@ def test_a_read_committed_dump_of_new_records_says_nothing_of_what_a_round_left(
     assert sum(log["gain"]["aborted_records"] for log in json.loads(ratio.stdout)["logs"]) == 1
 
 
+def test_what_lies_before_a_read_committed_dump_is_told(tmp_path: Path, kcompact: Cli) -> None:
+    dump = write_kcat(tmp_path / "d.jsonl", [*LAST_WEEK, *THIS_WEEK])
+    new = write_kcat(tmp_path / "new.jsonl", [THIS_WEEK[0], THIS_WEEK[2]])
+    for command in (("compact", dump, "--dry-run"), ("verify", dump, dump)):
+        run = kcompact(*command, "--read-committed", new)
+        assert "4 records below offset 6, with which the read_committed dump begins" in run.stderr, run.stderr
+        assert "give one of the whole log" in run.stderr
+
+
 def test_a_read_committed_dump_that_begins_behind_where_rounds_ended_is_refused(
     tmp_path: Path, kcompact: Cli
 ) -> None:

@@ -103,12 +103,19 @@ class _LogPair:
             notes.append(_note(self.name, self.behind))
         if not len(seen):
             notes.append(_unseen_note(self.name, self.log, self.runs))
-        if len(seen) and self.aborted and self.aborted[0][0] < seen[0, 0]:
-            head = [(start, min(end, seen[0, 0])) for start, end in self.aborted if start < seen[0, 0]]
-            notes.append(_head_note(self.name, np.array(head), int(seen[0, 0])))
+        notes += self.head_notes
         if len(seen) and self.disputed_count:
             notes.append(_disputed_note(self.name, self.disputed_count))
         return notes
+
+    @property
+    def head_notes(self) -> list[str]:
+        """On aborted records before all that the read_committed dump holds."""
+        seen = self.seen
+        if not (len(seen) and self.aborted and self.aborted[0][0] < seen[0, 0]):
+            return []
+        head = [(start, min(end, seen[0, 0])) for start, end in self.aborted if start < seen[0, 0]]
+        return [_head_note(self.name, np.array(head), int(seen[0, 0]))]
 
     @cached_property
     def behind(self) -> np.ndarray:
@@ -143,6 +150,18 @@ class _LogPair:
     @cached_property
     def _in_batches(self) -> np.ndarray:
         return NO_RUNS if self.log.batches is None else offsets_of(self.log.batches)
+
+
+def notes_on_heads(
+    contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
+) -> list[str]:
+    """Notes on records before all that the read_committed dump holds, which may begin later."""
+    visible, notes = runs_by_log(committed), []
+    names = {part.log_id: part.log for part in all_records}
+    for log_id, runs in runs_by_log(all_records).items():
+        log_pair = _LogPair(names[log_id], contexts[log_id], runs, visible.get(log_id, NO_RUNS))
+        notes += log_pair.head_notes
+    return notes
 
 
 def notes_on_missing_markers(
@@ -211,7 +230,8 @@ def _head_note(log: LogName, before: np.ndarray, first_offset: int) -> str:
     records = _records(before)
     return (
         f"{log}: {records} below offset {first_offset}, with which the read_committed dump begins: counted as"
-        " aborted, if they were still in the log when it was exported"
+        " aborted, if they were still in the log when it was exported; if it holds new records alone, give"
+        " one of the whole log"
     )
 
 

@@ -11,7 +11,11 @@ from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
-from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
+from kcompact.compact.context.read_committed import (
+    notes_on_heads,
+    notes_on_missing_markers,
+    with_read_committed,
+)
 from kcompact.compact.context.told_batches import (
     refuse_holes,
     with_open_transactions,
@@ -99,8 +103,7 @@ def with_transactions(
 ) -> tuple[dict[int, LogContext], list[str]]:
     """``contexts`` with what is known of BEFORE's transactions, and notes. Raises InputError.
 
-    A read_committed dump shows aborted data by not holding it. Where nothing else tells, ``compact`` takes
-    what comes after that dump for open. Here it bounds nothing: the broker may have known better.
+    Unlike in ``compact``, what comes after a read_committed dump bounds nothing: the broker may know better.
     """
     refuse_holes(contexts, before.summaries)
     contexts, notes = with_open_transactions(contexts, before.logs)
@@ -108,7 +111,7 @@ def with_transactions(
         contexts, more_notes = with_records_behind(contexts, before.summaries)
         return contexts, notes + more_notes
     summaries = list(before.summaries), list(committed.summaries)
-    notes += notes_on_missing_markers(contexts, *summaries)
+    notes += notes_on_missing_markers(contexts, *summaries) + notes_on_heads(contexts, *summaries)
     full_contexts, _ = with_read_committed(contexts, *summaries)
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, notes
