@@ -287,6 +287,13 @@ def test_segments_that_start_behind_the_dump_are_asked_about(kcompact: Kcompact,
     assert "orders-0: the dump starts at offset 1200, the segments at 1300" in run.stderr
 
 
+def test_retention_that_is_given_is_said_to_change_no_figure(kcompact: Kcompact) -> None:
+    policy = ("--cleanup-policy", "compact,delete", "--partitions", "0", "--now", "1760030000000")
+    run = kcompact("dirty-ratio", ORDERS, *policy, "--retention-ms", "1h,20h")
+    assert (run.exit_code, "--retention-ms not used" in run.stderr) == (0, True), run.stderr
+    assert "not used" not in kcompact("dirty-ratio", ORDERS, *policy).stderr
+
+
 def test_the_readme_shows_what_is_printed(kcompact: Kcompact, monkeypatch: pytest.MonkeyPatch) -> None:
     root = ORDERS.parents[1]
     shown = (root / "README.md").read_text().split("$ kcompact dirty-ratio ")[1].split("```")[0]

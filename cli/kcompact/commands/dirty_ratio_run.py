@@ -119,6 +119,7 @@ class DirtyRatioCommand(Command):
         all_notes = [
             *dump.notes,
             *policies.notes,
+            *self._retention_notes(),
             *(text for _, row_policies in what_if for text in row_policies.notes),
             *notes,
             *(text for log in reports for text in remarks(log)),
@@ -129,6 +130,13 @@ class DirtyRatioCommand(Command):
             inputs=[file.path for file in dump.files],
             notes=list(dict.fromkeys(all_notes)),
         )
+
+    def _retention_notes(self) -> list[str]:
+        """On options that no figure follows: retention comes after the round (R52)."""
+        given = {"--retention-ms": self.policy.retention_ms, "--retention-bytes": self.policy.retention_bytes}
+        names = ", ".join(name for name, text in given.items() if text is not None)
+        question = "what cleaning brings; kcompact compact --dry-run tells what retention would delete"
+        return [f"{names} not used: the figures tell {question}"] if names else []
 
     def _exit_code(self, report: DirtyRatioReport) -> int:
         if self.output.fail_above is None:
