@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kcompact.broker.state.cleaner_state import STATE_NAMES
 from kcompact.dumps.files.containers import is_plain_path
 from kcompact.dumps.files.sources import find_files, notes_on_files
 from kcompact.dumps.output.outputs import OutputChoice, name_outputs
@@ -138,6 +139,18 @@ def test_the_report_of_an_earlier_run_is_left_out_with_a_note(folder: Path) -> N
     assert str(report) in notes_on_files([str(folder)])[0]
     (report / "part-0.jsonl").write_text("x")  # whatever it is, it is no report alone
     assert f"{report}/part-0.jsonl" in find_files([str(folder)])
+
+
+def test_the_state_beside_a_dump_is_left_out_with_a_note(folder: Path) -> None:
+    state = folder / "orders.state"
+    state.mkdir()
+    for name in STATE_NAMES:
+        (state / name).write_text("x")
+
+    assert len(find_files([str(folder)])) == len(COUNT)
+    assert str(state) in notes_on_files([str(folder)])[0]
+    (state / "part-0.jsonl").write_text("x")
+    assert f"{state}/part-0.jsonl" in find_files([str(folder)])
 
 
 def test_a_file_that_is_called_like_a_pattern_does_not_hide_what_the_pattern_matches(folder: Path) -> None:

@@ -8,6 +8,7 @@ UNFINISHED = "_unfinished-"
 SUCCESS = "_SUCCESS"
 REPORT = ".report"  # ends the name of a folder that holds these
 REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
+STATE_FILES = ("cleaner-offset-checkpoint", "delete-horizons", "output.json")
 WORK = "_work-"
 RUN_LETTERS = 8
 NONCE_LETTERS = 6
@@ -34,6 +35,11 @@ _OURS = ".kcompact-"  # a run's private folder
 def is_of_runs(name: str) -> bool:
     """Whether some run of kcompact wrote the object of this name in an output prefix on a store."""
     return name in {MANIFEST, SUCCESS} or _OF_RUNS.fullmatch(name) is not None
+
+
+def is_of_earlier_run(folder: str, names: set[str]) -> bool:
+    """Whether a folder that holds these names, and nothing else, is a report or a state of ours."""
+    return names == {*STATE_FILES} or (folder.endswith(REPORT) and names == {*REPORT_FILES})
 
 
 def is_mark(parts: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from kcompact.counted import counted
 from kcompact.dumps.files.descriptors import own_path
 from kcompact.dumps.files.listed_files import FileList
 from kcompact.dumps.files.lists_on_disk import file_lists_kept, list_above, list_around, list_on_disk
-from kcompact.dumps.files.marks import REPORT, REPORT_FILES, doubtful_place, is_mark, is_marked_folder
+from kcompact.dumps.files.marks import doubtful_place, is_mark, is_marked_folder, is_of_earlier_run
 from kcompact.dumps.files.stored import (
     Listing,
     forget_listings,
@@ -247,7 +247,7 @@ def _files_in(folder: str, listing: Listing, seen: set[str] | None = None) -> It
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            if _is_report(entry.path):
+            if is_of_earlier_run(entry.path, {inside.name for inside in os.scandir(entry.path)}):
                 listing.passed_over.append(entry.path)
             elif not is_marked_folder(entry.name):
                 yield from _files_in(entry.path, listing, seen)
@@ -278,11 +278,6 @@ def _listed_files(folder: str, file_list: FileList, within: str, listing: Listin
     unlisted = {path for path in files if within + path[below:] not in listed}
     listing.unlisted.update((path.removeprefix("./"), file_list.place) for path in files if path in unlisted)
     return [path for path in files if path not in unlisted]
-
-
-def _is_report(folder: str) -> bool:
-    """Whether a folder is a report of ours, as it lies beside an earlier run's output, and nothing else."""
-    return folder.endswith(REPORT) and {path.name for path in Path(folder).iterdir()} == {*REPORT_FILES}
 
 
 def _holds_anything(folder: str) -> bool:
