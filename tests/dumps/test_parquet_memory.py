@@ -1,11 +1,13 @@
-"""Values that a Parquet file has once for many rows: read a few rows at a time."""
+"""Values that a Parquet file has once for many rows: read a few rows at a time. Columns: looked at once."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from kcompact.dumps.parquet.parquet_columns import without_views
 from kcompact.dumps.parquet.parquet_file import batches_of, open_parquet, row_groups
 
 ROWS = 20_000
@@ -45,3 +47,19 @@ def test_ordinary_rows_are_read_many_at_a_time(tmp_path: Path) -> None:
         (group,) = row_groups(source, str(path))
         sizes = [batch.num_rows for batch in batches_of(source, group, ["value"])]
     assert max(sizes) > 16_000
+
+
+class _Columns(list[pa.Field]):
+    """A schema in which no column can be replaced by itself: Arrow copies all of them for each."""
+
+    metadata: ClassVar = {b"of": b"the file"}
+
+
+def test_a_schema_gets_all_its_plain_columns_at_once() -> None:
+    number = pa.field("number", pa.int8(), nullable=False, metadata={b"of": b"the column"})
+    columns = _Columns([pa.field("text", pa.string_view(), nullable=False), number])
+
+    plain = without_views(columns)  # type: ignore[arg-type]  # it stands for a schema
+
+    text = pa.field("text", pa.string(), nullable=False)
+    assert plain.equals(pa.schema([text, number], {b"of": b"the file"}), check_metadata=True)

@@ -255,9 +255,8 @@ def _without_wrapping(kind: pa.DataType) -> pa.DataType:
 
 def without_views(schema: pa.Schema) -> pa.Schema:
     """The schema with plain text and bytes for Arrow's views of them, whose rows it cannot take."""
-    for at, column in enumerate(schema):
-        schema = schema.set(at, column.with_type(_without_views(column.type)))
-    return schema
+    plain = [column.with_type(_without_views(column.type)) for column in schema]
+    return pa.schema(plain, schema.metadata)
 
 
 def _without_views(kind: pa.DataType) -> pa.DataType:
