@@ -13,6 +13,8 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from hint_tools import needs_jq
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.paths import columns_beside
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.errors import InputError
@@ -727,3 +729,33 @@ def test_a_mark_of_base64_is_one_however_it_is_spelt(mark: str, tmp_path: Path) 
     with open_one(path) as dump:
         table, _ = index_all(dump)
     assert table["key"].to_pylist() == [b"user-1", b"user-22"]
+
+
+class _Compared(str):
+    __slots__ = ()
+    comparisons = 0
+
+    def startswith(self, *arguments: Any) -> bool:
+        _Compared.comparisons += 1
+        return super().startswith(*arguments)
+
+
+def test_columns_beside_records_are_not_compared_with_one_another() -> None:
+    names = [
+        "key",
+        "key.id",
+        "value",
+        "meta",
+        "meta.offset",
+        "meta.note",
+        "meta.note.of",
+        "more",
+        "more.x",
+        "moreover",
+    ]
+    dialect = Dialect("rows", "no tool", offset="meta.offset", value="value")
+    assert columns_beside(names, dialect) == ["meta.note", "more", "moreover"]
+
+    many = [_Compared(f"column_{number}") for number in range(500)]
+    assert columns_beside(many, dialect) == many
+    assert _Compared.comparisons <= 20 * len(many)

@@ -78,10 +78,11 @@ def members_beside(row: Mapping[str, Any], read: Places | None, above: str = "")
 
 def columns_beside(names: Iterable[str], dialect: Dialect) -> list[str]:
     """Those of a schema's columns that are not read; names are dotted paths, the outer ones first."""
-    read, beside = fields_read(dialect), list[str]()
+    read, beside = fields_read(dialect), dict[str, None]()
     for name in names:
-        within = any(name.startswith(f"{outer}.") for outer in (*read, *beside))
+        outer = (name[:at] for at, letter in enumerate(name) if letter == ".")
+        within = any(above in read or above in beside for above in outer)
         holds = any(place.startswith(f"{name}.") for place in read)
         if "" not in read and name not in read and not within and not holds:
-            beside.append(name)
-    return beside
+            beside[name] = None
+    return list(beside)
