@@ -247,12 +247,13 @@ def _files_in(folder: str, listing: Listing, seen: set[str] | None = None) -> It
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            if is_of_earlier_run(entry.path, {inside.name for inside in os.scandir(entry.path)}):
+            if is_marked_folder(entry.name):
+                if doubtful_place((entry.name, "")) and _holds_anything(entry.path):
+                    listing.passed_over.append(entry.path)
+            elif is_of_earlier_run(entry.path, {inside.name for inside in os.scandir(entry.path)}):
                 listing.passed_over.append(entry.path)
-            elif not is_marked_folder(entry.name):
+            else:
                 yield from _files_in(entry.path, listing, seen)
-            elif doubtful_place((entry.name, "")) and _holds_anything(entry.path):
-                listing.passed_over.append(entry.path)
         else:
             if seen is not None and entry.is_file():
                 seen.add(entry.path)
