@@ -779,3 +779,22 @@ def test_a_row_group_is_copied_some_bytes_at_a_time(tmp_path: Path) -> None:
     assert sum(count for count, _ in sizes) == 3_000
     assert max(size for _, size in sizes) < 250_000_000
     assert min(count for count, _ in sizes) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("offset", 10), ("kafka_offset", 0), ("id", None), (None, None), (["offset"], None)]
+)
+def test_an_index_of_even_steps_that_pandas_writes_no_column_for_is_no_lost_offset(
+    tmp_path: Path, name: Any, start: int | None
+) -> None:
+    """As pandas 3 leaves it, by ``frame.set_index("offset").to_parquet()``, of every second offset."""
+    index = {"kind": "range", "name": name, "start": start, "stop": 14, "step": 2}
+    about = json.dumps({"index_columns": [index], "columns": []})
+    table = pa.table({"key": ["a", "b"], "value": ["1", "2"]}).replace_schema_metadata({"pandas": about})
+    parquet.write_table(table, tmp_path / "orders.parquet")
+    if start is not None:
+        with pytest.raises(InputError, match=f"{name} is an index of pandas") as caught:
+            open_one(tmp_path / "orders.parquet")
+        assert "reset_index()" in (caught.value.hint or "")
+    with open_one(tmp_path / "orders.parquet", fields={} if start is None else {"offset": ""}) as dump:
+        assert dump.files[0].dialect.offset is None

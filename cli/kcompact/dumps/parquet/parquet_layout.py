@@ -5,11 +5,13 @@ share of the row group's packed bytes. A split counts the packed bytes of row gr
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+import orjson
 import pyarrow as pa
 
 from kcompact.dumps.detect.candidate import Recognised
@@ -23,6 +25,7 @@ from kcompact.dumps.detect.event_proposals import (
 from kcompact.dumps.detect.likely_encodings import note_on_python_texts
 from kcompact.dumps.detect.sampled_values import Row, with_bytes_unread
 from kcompact.dumps.dialects.envelope import PARQUET, value_place
+from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import (
     bytes_of,
@@ -89,6 +92,8 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
         notes += () if options.tombstone else note_on_python_texts(sample)
         with reading_footer(path, data):  # a name or zone in it may be no text
             dialect = parquet_dialect(columns, schema, options)
+        if dialect.offset is None and "offset" not in options.fields:
+            _refuse_offsets_of_pandas(path, schema)
         if groups and (marks := marks_of(dialect, columns.names)):
             rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
             flag = check_delete_flags(path, dialect, rows, marks, options)
@@ -101,6 +106,20 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             rows = with_bytes_unread(rows, of_bytes.intersection(parts))
             notes += notes_on_columns(path, dialect, rows, options)
         return Recognised("parquet", dialect, form, notes=notes)
+
+
+def _refuse_offsets_of_pandas(path: str, schema: pa.Schema) -> None:
+    """Raise InputError where the offsets are an index of even steps, which pandas writes no column for."""
+    with suppress(ValueError, KeyError, TypeError):  # it describes what else it likes
+        about = orjson.loads((schema.metadata or {})[b"pandas"])
+        indexes = [index for index in about["index_columns"] if isinstance(index, dict)]
+        names = [str(index["name"]) for index in indexes if index["kind"] == "range"]
+        if any(plain_name(name) in ALIASES["offset"] for name in names):
+            raise InputError(
+                f"{path}: {names[0]} is an index of pandas, which is in no column of the file",
+                hint="write it as a column: frame.reset_index().to_parquet(...); or, if the order of the rows"
+                " is enough, --fields offset=",
+            )
 
 
 def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[bytes | None]:
