@@ -84,7 +84,11 @@ def test_nothing_but_what_a_tool_says_holds_no_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [ENVELOPE, PRETTY, "o%d%s\tv\n", "topic,partition,offset,key,value\nt,0,%d,%s,v\n"]
+    "record",
+    [
+        *(ENVELOPE, PRETTY, "o%d%s\tv\n", "topic,partition,offset,key,value\nt,0,%d,%s,v\n"),
+        "CreateTime:1700000000000\tPartition:0\tOffset:%d\t%s\tv\n",
+    ],
 )
 def test_a_byte_order_mark_within_a_file_is_refused(record: str, tmp_path: Path) -> None:
     """Files that begin with one, joined: the key behind it would be another one."""
@@ -108,7 +112,7 @@ def test_json_behind_other_text_is_called_so(first: str, record: str, tmp_path: 
     with pytest.raises(InputError, match=r"looks like JSON with .* before it") as caught:
         open_one(path)
     hint = str(caught.value.hint)
-    assert "the dump was cut off, and what came before is lost" in hint
+    assert "the dump was cut off, and what came before is lost, or ends another file" in hint
     command = hint[hint.index("sed ") : hint.index(" FILE")]
     left = subprocess.run([*shlex.split(command), path], check=True, capture_output=True).stdout
     assert left == path.read_bytes().removeprefix(first.encode())

@@ -109,7 +109,8 @@ _BEGINS_JSON = re.compile(rb"\s*[\[{]")
 _OPENING = (b"{", b"[")
 _BEHIND_HINT = (
     "if that is of no record, take it away: sed -n '/^[[:blank:]]*[[{]/,$p' FILE > NEW; if it is the end"
-    " of a record, the dump was cut off, and what came before is lost"
+    " of a record, the dump was cut off, and what came before is lost, or ends another file: join what was"
+    " split again (cat)"
 )
 
 

@@ -1,10 +1,12 @@
 """Text without a header line whose columns are labelled, as kafka-console-consumer prints them."""
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from itertools import takewhile
 
 from kcompact.dumps.json.json_text import reads_as_json
+from kcompact.dumps.records.framed import MARK_WITHIN
 from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
@@ -204,7 +206,9 @@ def refuse_labels(path: str, lines: list[bytes], separator: str | None) -> None:
         labels = _labels_of(lines[first].split(mark))
         for number, line in enumerate(lines[first:], first + 1):
             if line.strip() and not NOISE.match(line) and _labels_of(line.split(mark)) != labels:
-                raise InputError(f"{path}:{number}: {UNLABELLED}", hint=UNLABELLED_HINT)
+                is_marked = line.startswith(BOM_UTF8)
+                reason, hint = MARK_WITHIN if is_marked else (UNLABELLED, UNLABELLED_HINT)
+                raise InputError(f"{path}:{number}: {reason}", hint=hint)
         raise InputError(
             f"{path}: lines of kafka-console-consumer whose columns nobody can tell apart",
             hint="export as JSON lines (kcat -J), or without headers and with print.key=true",
