@@ -92,6 +92,24 @@ def test_a_read_committed_dump_that_begins_later_is_refused_where_no_marker_can_
     assert "orders-0: the read_committed dump lacks 2 records from offset 0 on, but goes on" in run.stderr
 
 
+@pytest.mark.parametrize("command", ["compact", "verify", "dirty-ratio"])
+def test_many_records_before_a_read_committed_dump_are_asked_about(
+    command: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """As where last week's output is compacted with new records, of which alone there is such a dump."""
+    records = [record(f"k{at}", "1", offset=at) for at in range(130) if at != 110]
+    dump, new = write_kcat(tmp_path / "d.jsonl", records), write_kcat(tmp_path / "new.jsonl", records[110:])
+    after = (write_kcat(tmp_path / "after.jsonl", records[110:]),) if command == "verify" else ()
+    aborted = tmp_path / "aborted.txt"
+    aborted.write_text("orders 0 0 109\n")
+
+    asked = kcompact(command, dump, *after, "--read-committed", new)
+    told = kcompact(command, dump, *after, "--read-committed", new, "--aborted", aborted)
+
+    assert (asked.exit_code, told.exit_code) == (2, 0)
+    assert "110 records below offset 111, with which the read_committed dump begins" in asked.stderr
+
+
 def test_a_part_of_the_read_committed_dump_that_is_missing_is_noticed(tmp_path: Path, kcompact: Cli) -> None:
     """Offset 13 may be an abort marker, but none for what lies behind it."""
     records = [record(f"k{at % 5}", str(at), offset=at) for at in range(20) if at != 13]

@@ -22,6 +22,9 @@ from kcompact.rules.transactions import aborted_ranges
 if TYPE_CHECKING:  # as in beside.py
     from kcompact.broker.state.cleaner_state import CleanerState
 
+MOST_IN_HEAD = 100
+"""So many records before all committed ones count as aborted; if more, that dump may begin later."""
+
 
 def with_read_committed(
     contexts: Mapping[int, LogContext],
@@ -110,12 +113,21 @@ class _LogPair:
 
     @property
     def head_notes(self) -> list[str]:
-        """On aborted records before all that the read_committed dump holds."""
+        """On aborted records before all that the read_committed dump holds. Raises InputError if many are."""
         seen = self.seen
         if not (len(seen) and self.aborted and self.aborted[0][0] < seen[0, 0]):
             return []
-        head = [(start, min(end, seen[0, 0])) for start, end in self.aborted if start < seen[0, 0]]
-        return [_head_note(self.name, np.array(head), int(seen[0, 0]))]
+        begin = int(seen[0, 0])
+        head = np.array([(start, min(end, begin)) for start, end in self.aborted if start < begin])
+        named = [(run.first_offset, run.last_offset + 1) for run in self.log.aborted]
+        if _count(lacking(head, union_of(np.array(named, np.int64).reshape(-1, 2)), begin)) > MOST_IN_HEAD:
+            raise InputError(
+                f"{self.name}: {_records(head)} below offset {begin}, with which the read_committed dump"
+                " begins: were they aborted, or does it lack what lay there?",
+                hint="give a read_committed dump of the whole log, exported with the other; if they were"
+                " aborted, --aborted FILE says so, in lines 'topic partition first_offset last_offset'",
+            )
+        return [_head_note(self.name, head, begin)]
 
     @cached_property
     def behind(self) -> np.ndarray:
