@@ -72,6 +72,17 @@ def test_a_stream_that_is_closed_is_named(closed: str, line: str, complaint: str
     assert (run.returncode, run.stderr.partition("\n")[0]) == (2, complaint)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@pytest.mark.everyday(1)
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2> >(:)"])
+@pytest.mark.parametrize("option", ["--annotations", "--verbose"])
+def test_the_exit_code_tells_what_cannot_be_annotated(redirection: str, option: str) -> None:
+    line = f"inspect {SAMPLE} --max-gaps 0 {option}"
+    shell = ["bash", "-c", f'exec "$@" {redirection}', "bash", *KCOMPACT, *line.split()]
+    run = subprocess.run(shell, stdout=subprocess.DEVNULL, check=False)
+    assert run.returncode == 1
+
+
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("columns", ["0", "-5", "x", "\u00b2", "9" * 30])
 def test_whatever_width_the_environment_claims_all_is_said(columns: str) -> None:

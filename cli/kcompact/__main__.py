@@ -47,6 +47,8 @@ def _fill_closed_streams() -> None:
             os.open(os.devnull, mode)
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  open to the end
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  likewise
 
 
 def _leave_out_working_folder() -> None:

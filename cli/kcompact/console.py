@@ -88,6 +88,11 @@ def say(level: str, text: str) -> None:
     _alarm.print(_line(level, text))
 
 
+def annotate(lines: str) -> None:
+    """Print lines for a CI runner to stderr; ``lines`` are inert."""
+    _alarm.print(Text(lines), end="")
+
+
 def note(text: str) -> None:
     """Print one note to stderr."""
     stderr.print(_line("note", text))

@@ -69,3 +69,15 @@ def test_compact_adds_its_figures_to_the_summary(kcompact: Cli, summary: Path, t
 def test_nothing_is_told_where_it_is_not_wanted(kcompact: Cli, summary: Path) -> None:
     assert "::" not in kcompact("inspect", ORDERS, "--no-annotations").stderr
     assert not summary.exists()
+
+
+def test_a_summary_that_cannot_be_written_is_not_moved_by_an_option_for_the_report(
+    kcompact: Cli, summary: Path
+) -> None:
+    summary.mkdir()
+    run = kcompact("inspect", ORDERS)
+    assert run.exit_code == 2
+    assert run.stderr.splitlines()[-2:] == [
+        f"error: {summary} cannot be written: Is a directory",
+        "hint: GITHUB_STEP_SUMMARY names it; --no-annotations leaves it alone",
+    ]

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.telling_ci import add_to_summary, listens
-from kcompact.console import read_or_not, stdout
+from kcompact.console import annotate, read_or_not, stdout
 from kcompact.errors import OutputError
 from kcompact.options.inspect_options import InspectOutputOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions
@@ -126,5 +126,5 @@ def tell_github(ci: CiReport, options: ReportOptions, file: ReportFile | None) -
     if not listens(options.annotations):
         return
     if options.report_format != "github" or file is not None:
-        sys.stderr.write(render_annotations(ci))
+        annotate(render_annotations(ci))
     add_to_summary(render_summary(ci), options.annotations)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from kcompact.storage import disk
+from kcompact.errors import OutputError
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -12,8 +12,14 @@ def add_to_summary(markdown: str, annotations: bool | None) -> None:
     """Add a section to the summary of the step, if there is one."""
     summary = summary_file(annotations)
     if summary is not None:
-        with disk.explained(summary), summary.open("a", encoding="utf-8") as file:
-            file.write(markdown)
+        try:
+            with summary.open("a", encoding="utf-8") as file:
+                file.write(markdown)
+        except OSError as error:
+            raise OutputError(
+                f"{summary} cannot be written: {error.strerror}",
+                hint=f"{STEP_SUMMARY} names it; --no-annotations leaves it alone",
+            ) from error
 
 
 def summary_file(annotations: bool | None) -> Path | None:
