@@ -103,6 +103,13 @@ def test_a_hostile_key_is_inert_in_every_form(kcompact: Cli, dump: Path) -> None
             assert not list(tree.iter("{http://www.w3.org/1999/xhtml}script"))
 
 
+def test_a_key_is_no_markup_in_a_heading(kcompact: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    path.write_text(line(0, 5, 1_000, "##[error] <b> @all", "one"))
+    shown = kcompact("inspect", path, "--key", "##[error] <b> @all", "--format", "markdown").stdout
+    assert r"## `key \x23#[error] <b> @all`" in shown.splitlines()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

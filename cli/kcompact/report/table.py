@@ -92,7 +92,7 @@ def markdown_table(table: Table) -> str:
     rules = ["---" if table.is_text(at) else "---:" for at in range(len(table.headers))]
     rows: list[Sequence[str]] = [table.headers, rules]
     rows += [[_markdown_cell(cell) for cell in row] for row in table.rows]
-    parts = [f"## {table.title}"] if table.title else []
+    parts = [f"## {_markdown_cell(table.title)}"] if table.title else []
     parts += ["\n".join(f"| {' | '.join(row)} |" for row in rows)]
     parts += [markdown(table.remark)] if table.remark else []
     return "\n\n".join(parts)

@@ -12,7 +12,7 @@ from kcompact.inspect.histories import SCHEMA_VERSION, KeyHistory
 from kcompact.printable import printable_key, terminal
 from kcompact.report.html_page import render, shown
 from kcompact.report.inspect.inspection_sections import when
-from kcompact.report.table import Table, log_cell, markdown_table
+from kcompact.report.table import Foreign, Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
 
 MOST_ROWS = 200  # of a key
@@ -72,7 +72,8 @@ def _table(history: KeyHistory) -> Table:
     ]
     headers = ("at (UTC)", "log", "offset", "a", "bytes", "a cleaning up to the end")
     text_columns = ("at (UTC)", "log", "a", "a cleaning up to the end")
-    return Table.of(f"key {printable_key(history.key)}", headers, rows, text_columns).shortened(MOST_ROWS)
+    title = Foreign(f"key {printable_key(history.key)}")
+    return Table.of(title, headers, rows, text_columns).shortened(MOST_ROWS)
 
 
 def _texts(history: KeyHistory) -> list[str]:
