@@ -19,6 +19,10 @@ def test_the_forms_that_tools_print(tmp_path: Path) -> None:
     assert read(tmp_path, text) == {("orders", 0): 1199, ("orders", 1): 7}
 
 
+def test_a_byte_order_mark_is_no_part_of_a_topic(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufefforders:0:1199\n") == {("orders", 0): 1199}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -91,3 +91,10 @@ def test_hostile_text_is_inert_in_every_form() -> None:
     ET.fromstring(render_junit(report))  # noqa: S314  made here, by the code under test
     assert "<b>" not in re.sub(r"`[^`\n]*`", "", render_summary(report))
     assert json.loads(render_code_quality(report))[0]["location"]["path"] == HOSTILE
+
+
+def test_gitlab_gets_paths_from_the_root_of_the_repository() -> None:
+    case = CiCase("gaps", (CiFinding(CiLevel.ERROR, "gaps", "1 gap", "./dumps/orders.jsonl"),), 1)
+    report = CiReport("inspect", "checks", "?", "1 gap", holds=False, cases=(case,))
+    (issue,) = json.loads(render_code_quality(report))
+    assert issue["location"]["path"] == "dumps/orders.jsonl"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kcompact.broker.log_names import LogName
-from kcompact.broker.text_lines import number_in, partition_in, read_text, shown
+from kcompact.broker.text_lines import number_in, numbered_lines, partition_in, shown
 from kcompact.errors import InputError
 from kcompact.inspect.inspection import LogFacts, TopicFacts
 from kcompact.inspect.severity import InspectFinding, Level
@@ -85,7 +85,7 @@ def read_end_offsets(path: str) -> dict[LogName, int]:
     A file without any is one, too: it may well come from a command that failed, and would expect nothing.
     """
     ends: dict[LogName, int] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    for number, line in numbered_lines(path):
         text = line.partition("#")[0].strip()
         if not text:
             continue

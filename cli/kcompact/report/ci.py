@@ -118,7 +118,10 @@ _SEVERITIES = {CiLevel.ERROR: "major", CiLevel.WARNING: "minor", CiLevel.NOTICE:
 
 
 def render_code_quality(report: CiReport) -> str:
-    """One issue per finding, at the first line of its file; the same finding has the same fingerprint."""
+    """One issue per finding, at the first line of its file; the same finding has the same fingerprint.
+
+    GitLab knows files by paths from the repository's root, which do not begin with ``./``.
+    """
     return json_document([_issue(report, finding) for finding in report.findings])
 
 
@@ -130,7 +133,7 @@ def _issue(report: CiReport, finding: CiFinding) -> dict[str, Any]:
         "check_name": f"kcompact {report.command}",
         "fingerprint": fingerprint.hexdigest(),
         "severity": _SEVERITIES[finding.level],
-        "location": {"path": finding.file, "lines": {"begin": 1}},
+        "location": {"path": finding.file.removeprefix("./"), "lines": {"begin": 1}},
     }
 
 
