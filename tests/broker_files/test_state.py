@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.checkpoint import read_checkpoint
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
@@ -37,6 +38,7 @@ def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303)
         {log: end_offset - 1},
         (output_file(dump),),
         key_options="--canonical-keys",
+        aborted={log: (AbortedRange(303, 304), AbortedRange(400, 400))},
     )
     with open_state_folder(folder) as opened, open_publication(opened.files) as publication:
         opened.prepare(opened.states[0], opened.states[0].followed_by(state), publication)
@@ -63,6 +65,7 @@ def test_a_state_comes_back_as_it_was_published(tmp_path: Path, dump: Path) -> N
     assert state.last_offsets == {ORDERS: 302}
     assert state.files == (output_file(dump),)
     assert state.key_options == "--canonical-keys"
+    assert state.aborted == {ORDERS: (AbortedRange(303, 304), AbortedRange(400, 400))}
 
 
 def test_it_fits_a_dump_that_holds_the_output_under_any_name_and_goes_on(tmp_path: Path, dump: Path) -> None:

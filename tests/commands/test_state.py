@@ -429,6 +429,33 @@ def test_what_was_undecided_is_not_taken_for_committed_by_the_next_run(
     assert run.exit_code == 0, run.stderr
 
 
+@pytest.mark.parametrize("told", ["nothing", "the new window"])
+def test_aborted_data_that_no_round_has_reached_is_remembered(
+    told: str, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Offset 2 is in the active segment of the first run; the second is told of nothing, or of new data."""
+    state, old, new = tmp_path / "state", tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    outputs = [tmp_path / f"{day}.jsonl" for day in range(3)]
+    segments, aborted = tmp_path / "segments", [tmp_path / f"aborted-{day}" for day in range(2)]
+    old.write_text("".join(record_line(n, "a", v) for n, v in [(0, "1"), (1, "2"), (2, "aborted"), (4, "3")]))
+    old.write_text(old.read_text() + record_line(5, "b", "1") + record_line(6, "b", None))
+    new.write_text(record_line(8, "c", "1") + record_line(9, "c", "2"))
+    segments.write_text("t 0 0 300\nt 0 2 300\n")
+    aborted[0].write_text("t 0 2 2\nt 0 4 4\nt 0 6 6\n")
+    aborted[1].write_text("t 0 9 9\n")
+    options = ["--aborted", aborted[0], "--segments", segments]
+    run = kcompact("compact", old, "--state", state, "-o", outputs[0], *options)
+    assert run.exit_code == 0, run.stderr
+    options = [] if told == "nothing" else ["--aborted", aborted[1]]
+    run = kcompact("compact", outputs[0], new, "--state", state, "-o", outputs[1], *options)
+    assert run.exit_code == 0, run.stderr
+    left = [json.loads(line)["offset"] for line in outputs[1].read_text().splitlines()]
+    assert left == [1, 5, 9 if told == "nothing" else 8]
+    assert json.loads((state / "output.json").read_text())["aborted"] == [["t", 0, []]]
+    run = kcompact("compact", outputs[1], "--state", state, "-o", outputs[2])
+    assert (run.exit_code, outputs[2].read_text()) == (0, outputs[1].read_text())
+
+
 @pytest.mark.parametrize(
     "options",
     [["--canonical-keys"], ["--key-field", "id,region"], ["--fields", "key=payload"]],

@@ -1,7 +1,8 @@
 """All that is known of logs from options and files: what a dump does not hold itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kcompact.broker.aborted import AbortedRange
@@ -29,6 +30,10 @@ class LogContext:
     horizons: tuple[DeleteHorizon, ...] = ()
     undecided: tuple[AbortedRange, ...] = ()  # ascending; last_stable_offset follows from these
 
+    def without_memory(self, aborted: Collection[AbortedRange]) -> "LogContext":
+        """The same log but for what a state remembers: ``aborted``, and horizons."""
+        return replace(self, horizons=(), aborted=tuple(run for run in self.aborted if run not in aborted))
+
 
 @dataclass(frozen=True)
 class DumpContext:
@@ -43,10 +48,14 @@ class DumpContext:
     checkpoint_source: str | None = None
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
+    aborted_before: Mapping[LogName, tuple[AbortedRange, ...]] = field(default_factory=dict)  # by a state
 
     def with_state(self, state: "CleanerState | None") -> "DumpContext":
         """The same, with what a state remembers; None: there is none."""
-        return replace(self, checkpoint=state.checkpoint, horizons=state.horizons) if state else self
+        if state is None:
+            return self
+        aborted = {log: ranges for log, ranges in state.aborted.items() if ranges}
+        return replace(self, checkpoint=state.checkpoint, horizons=state.horizons, aborted_before=aborted)
 
     @property
     def is_empty(self) -> bool:
@@ -59,7 +68,7 @@ class DumpContext:
         files = (self.segments, self.batches, self.aborted)
         offsets = (self.log_start_offsets, self.log_end_offsets, self.last_stable_offsets)
         known_offsets = [per_log for per_log in offsets if per_log is not None and per_log.says_anything]
-        return not (any(file is not None for file in files) or known_offsets)
+        return not (any(file is not None for file in files) or known_offsets or self.aborted_before)
 
     def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, LogContext]:
         """The knowledge about each of a dump's logs. Raises InputError if a file is about none of them."""
@@ -76,7 +85,7 @@ class DumpContext:
             "last_stable_offset": self.last_stable_offsets,
         }
         known = {name: _of(part, names) for name, part in parts.items() if part is not None}
-        return {
+        contexts = {
             log: LogContext(
                 **{name: by_log[log] for name, by_log in known.items() if log in by_log},
                 checkpoint_offset=self.checkpoint.get(log),
@@ -84,6 +93,12 @@ class DumpContext:
             )
             for log in names
         }
+        for log in self.aborted_before.keys() & contexts:
+            together = sorted(
+                [*self.aborted_before[log], *contexts[log].aborted], key=attrgetter("first_offset")
+            )
+            contexts[log] = replace(contexts[log], aborted=tuple(together))
+        return contexts
 
     def silences(self, logs: Iterable[LogName]) -> list[str]:
         """Notes on logs that a given file does not mention, and what is taken for granted there."""

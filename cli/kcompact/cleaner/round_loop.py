@@ -13,6 +13,7 @@ from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoin
 from kcompact.rules.decisions import Plan
 from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.lookups import aborted_data
 from kcompact.rules.range import LogBounds
 from kcompact.rules.rewriting import Counts
 from kcompact.rules.rounds import RoundSpan
@@ -71,15 +72,19 @@ class LogInRounds:
         is_compacted = "compact" in case.policy.cleanup_policy
         cleanable = case.range if is_compacted else None
         spans, checkpoint_offset = tuple(self.spans), case.context.checkpoint_offset
+        checkpoint_offset = checkpoint_after(checkpoint_offset, cleanable, spans, log_start_offset)
         return LogCleaning(
             bounds=case.bounds,
             range=cleanable,
             rounds=tuple(self.rounds),
             removed=removed,
-            checkpoint_offset=checkpoint_after(checkpoint_offset, cleanable, spans, log_start_offset),
+            checkpoint_offset=checkpoint_offset,
             horizons=without_past_ends(horizons, case.policy.now_ms),
             log_start_offset=log_start_offset,
             segments=segments,
+            aborted=tuple(
+                run for run in aborted_data(case.context) if run.last_offset >= (checkpoint_offset or 0)
+            ),
             notes=(
                 *(range_notes(case.context, case.bounds, case.range) if is_compacted else ()),
                 *(() if self.rounds else idle_note(case.policy, case.range, case.dirty_ratio)),

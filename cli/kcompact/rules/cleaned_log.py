@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.rules.files.segments import SegmentState
 from kcompact.rules.range import CleanableRange, LogBounds
@@ -48,6 +49,7 @@ class LogCleaning:
     horizons: tuple[DeleteHorizon, ...]  # what ``--state`` remembers afterwards
     log_start_offset: int  # after retention
     segments: tuple[SegmentState, ...] | None  # after; None: not known
+    aborted: tuple[AbortedRange, ...]  # known, and reached by no round
     notes: tuple[str, ...] = field(default=())
 
 

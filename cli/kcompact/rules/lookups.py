@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -91,9 +92,15 @@ class _HorizonRuns(NamedTuple):
         return type(self)(points[is_run], ends[is_run], horizon_ms[is_run])
 
 
+def aborted_data(context: LogContext) -> list[AbortedRange]:
+    """All that is known to be aborted, ascending."""
+    in_batches = [] if context.batches is None else aborted_ranges(context.batches.parts())
+    return sorted([*context.aborted, *in_batches], key=attrgetter("first_offset"))
+
+
 def lookup_for(context: LogContext, policy: Policy) -> Lookup:
     """The tables of one log. Remembered horizons count where batches have none of their own (R26)."""
-    aborted = list(context.aborted)
+    aborted = aborted_data(context)
     starts = [0, *(horizon.rewritten_end_offset for horizon in context.horizons)][:-1]
     remembered = (
         (start, end_offset - 1, horizon_ms)
@@ -101,8 +108,6 @@ def lookup_for(context: LogContext, policy: Policy) -> Lookup:
     )
     horizons = _HorizonRuns.of(remembered)
     if context.batches is not None:
-        aborted += aborted_ranges(context.batches.parts())
-        aborted.sort(key=lambda run: run.first_offset)
         horizons = horizons.below(_HorizonRuns.of(_horizons(context.batches)))
     lag_ms = policy.min_compaction_lag_ms
     return Lookup(

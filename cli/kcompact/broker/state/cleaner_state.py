@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
+from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.checkpoint import CHECKPOINT_NAME, format_checkpoint, parse_checkpoint
 from kcompact.broker.delete_horizons import (
     HORIZONS_NAME,
@@ -35,7 +36,8 @@ class CleanerState:
 
     ``last_offsets`` are of the logs that the output holds; one that its run left out has none.
     ``key_options`` are those by which the keys of its records were read; None: they are not known.
-    ``undecided_from`` is where transactions were undecided, of logs in which any were.
+    ``undecided_from`` is where transactions were undecided, of logs in which any were. ``aborted`` is data
+    that no round has reached, so that the output may still hold it.
     """
 
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
@@ -45,6 +47,7 @@ class CleanerState:
     records: Mapping[LogName, tuple[KnownRecord, ...]] = field(default_factory=dict)
     key_options: str | None = None
     undecided_from: Mapping[LogName, int] = field(default_factory=dict)
+    aborted: Mapping[LogName, tuple[AbortedRange, ...]] = field(default_factory=dict)
 
     @property
     def logs(self) -> frozenset[LogName]:
@@ -63,6 +66,7 @@ class CleanerState:
             undecided_from={**_only(left_out, self.undecided_from), **later.undecided_from},
             horizons={**self.horizons, **later.horizons},
             records={**self.records, **later.records},
+            aborted={**self.aborted, **later.aborted},
         )
 
 
@@ -143,6 +147,13 @@ def _output(content: dict[str, Any]) -> tuple[CleanerState, dict[str, str]]:
         },
         key_options=None if content.get("key_options") is None else _of(str, content["key_options"]),
         undecided_from=_offsets(content.get("undecided_from", [])),
+        aborted={
+            LogName(_of(str, topic), _of(int, partition)): tuple(
+                AbortedRange(_of(int, first_offset), _of(int, last_offset))
+                for first_offset, last_offset in ranges
+            )
+            for topic, partition, ranges in content.get("aborted", [])
+        },
     )
     return state, {_of(str, name): _of(str, digest) for name, digest in content["sha256"].items()}
 
@@ -177,6 +188,10 @@ def format_output(state: CleanerState, vouched: Mapping[str, str]) -> str:
         "files": [asdict(file) for file in state.files or ()],
         "last_offsets": [[*log, last_offset] for log, last_offset in sorted(state.last_offsets.items())],
         "undecided_from": [[*log, offset] for log, offset in sorted(state.undecided_from.items())],
+        "aborted": [
+            [*log, [(run.first_offset, run.last_offset) for run in ranges]]
+            for log, ranges in sorted(state.aborted.items())
+        ],
         "key_options": state.key_options,
         "records": [[*log, records] for log, records in sorted(state.records.items())],
         "sha256": dict(vouched),

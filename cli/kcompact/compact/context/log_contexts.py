@@ -247,7 +247,7 @@ def _some_of(texts: Collection[str]) -> str:
 
 
 def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
-    """``context`` without the horizons of logs that are given anew and of which nothing known is left.
+    """``context`` without the memory of logs that are given anew and of which nothing known is left.
 
     Raises InputError for another log.
     """
@@ -275,7 +275,8 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
                     " no full dump",
                 )
     unknown = wanted.keys() - {log_id for log_id, _ in [*present, *later]}
-    return {i: replace(log, horizons=()) if i in unknown else log for i, log in context.items()}
+    before = {i: state.state.aborted.get(index.names[i], ()) for i in unknown}
+    return {i: log.without_memory(before[i]) if i in unknown else log for i, log in context.items()}
 
 
 def _absent(

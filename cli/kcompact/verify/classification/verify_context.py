@@ -243,9 +243,7 @@ def with_knowledge(
     starts = {first_dirty_offset, context.log_start_offset} - {None, 0}
     knowledge = Knowledge(
         configs=verify_context.configs.get(log_id, frozenset()),
-        transactions_given=verify_context.transactions_given
-        or context.batches is not None
-        or bool(context.aborted),
+        transactions_given=verify_context.transactions_given or context.batches is not None,
         log_end_given=context.log_end_offset is not None,
         batches_given=context.batches is not None,
         has_fixed_bound=_is_bound_fixed(bounds, context) and bool(segments),
