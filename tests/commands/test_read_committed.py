@@ -110,6 +110,52 @@ def test_many_records_before_a_read_committed_dump_are_asked_about(
     assert "110 records below offset 111, with which the read_committed dump begins" in asked.stderr
 
 
+@pytest.mark.parametrize("command", ["compact", "dirty-ratio", "verify"])
+@pytest.mark.parametrize("seen", [2, 0], ids=["the beginning", "nothing of the partition"])
+def test_many_records_behind_a_read_committed_dump_are_asked_about(
+    seen: int, command: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """As where it is of yesterday, or lacks a partition, and the last stable offset is that of today."""
+    records = [record(f"k{at}", "1", offset=at) for at in range(130)]
+    other = record("o", "1", offset=0, partition=1)
+    dump = write_kcat(tmp_path / "d.jsonl", [*records, other])
+    short = write_kcat(tmp_path / "short.jsonl", [*records[:seen], other])
+    after = (write_kcat(tmp_path / "after.jsonl", [*records[:seen], other]),) if command == "verify" else ()
+    aborted = tmp_path / "aborted.txt"
+    aborted.write_text(f"orders 0 {seen} 120\n")
+    line = (command, dump, *after, "--read-committed", short, "--last-stable-offset", "orders-0=131")
+
+    asked = kcompact(*line)
+    told = kcompact(*line, "--aborted", aborted)
+
+    assert (asked.exit_code, told.exit_code) == (2, 0), told.stderr
+    assert f"orders-0: {130 - seen} records from offset {seen} on, behind all that" in asked.stderr
+    if seen:
+        assert "orders-0: 9 records from offset 121 on, below the last stable offset" in told.stderr
+
+
+def test_a_read_committed_dump_without_a_log_does_not_tell_what_rounds_left_of_it(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    """Offset 1 is in the active segment of the first run; partition 0 is idle since."""
+    old = [record("a", "1", offset=0), record("a", None, offset=1)]
+    state, last, out = tmp_path / "state", tmp_path / "last.jsonl", tmp_path / "out.jsonl"
+    segments = tmp_path / "segments"
+    segments.write_text("orders 0 0 100\norders 0 1 100\n")
+    first = ("compact", write_kcat(tmp_path / "1.jsonl", old), "-o", last, "--segments", segments)
+    assert kcompact(*first, "--state", state).exit_code == 0
+    new = write_kcat(tmp_path / "2.jsonl", [record("b", "1", offset=0, partition=1)])
+    command = ("compact", last, new, "--state", state, "-o", out, "--last-stable-offset", "orders-0=2")
+
+    run = kcompact(*command, "--read-committed", new)
+
+    assert (run.exit_code, out.exists()) == (2, False)
+    assert "orders-0: the state's rounds ended at offset 1" in run.stderr
+    whole = write_kcat(tmp_path / "whole.jsonl", [*old, record("b", "1", offset=0, partition=1)])
+    assert kcompact(*command, "--read-committed", whole).exit_code == 0
+    assert [json.loads(line)["key"] for line in out.read_text().splitlines()] == ["a", "b"]
+
+
 def test_a_part_of_the_read_committed_dump_that_is_missing_is_noticed(tmp_path: Path, kcompact: Cli) -> None:
     """Offset 13 may be an abort marker, but none for what lies behind it."""
     records = [record(f"k{at % 5}", str(at), offset=at) for at in range(20) if at != 13]

@@ -22,8 +22,9 @@ from kcompact.rules.transactions import aborted_ranges
 if TYPE_CHECKING:  # as in beside.py
     from kcompact.broker.state.cleaner_state import CleanerState
 
-MOST_IN_HEAD = 100
-"""So many records before all committed ones count as aborted; if more, that dump may begin later."""
+LastStable = Mapping[int, int | None]
+MOST_AT_AN_END = 100
+"""So many records before or behind all committed ones count as aborted; if more, that dump may lack them."""
 
 
 def with_read_committed(
@@ -52,18 +53,18 @@ def with_read_committed(
 
 
 def left_by_rounds(
-    output: list[LogSummary], state: "CleanerState", untold: Collection[int], committed: list[LogSummary]
+    output: list[LogSummary], state: "CleanerState", untold: LastStable, committed: list[LogSummary]
 ) -> list[LogSummary]:
     """Records that rounds left in their ``output`` below the read_committed dump, which may begin later.
 
     Rounds drop aborted data, and end before what is undecided (R17, R37). Raises InputError where that dump
-    says nothing of decided records behind them, in the logs ``untold`` of by batches.
+    says nothing of decided records behind them, in logs ``untold`` of by batches (their last stable offsets).
     """
     begins = {log_id: int(runs[0, 0]) for log_id, runs in runs_by_log(committed).items()}
     left = []
     for part in output:
         cleaned_end = state.checkpoint.get(part.log, 0)
-        begin = begins.get(part.log_id, cleaned_end)
+        begin = begins.get(part.log_id, max(untold.get(part.log_id) or 0, cleaned_end))
         end = min(cleaned_end, begin)
         left.append(replace(part, runs=np.minimum(part.runs[part.runs[:, 0] < end], end)))
         decided_end = min(begin, state.undecided_from.get(part.log, begin))
@@ -71,7 +72,7 @@ def left_by_rounds(
         if part.log_id in untold and decided_end > cleaned_end and np.any(is_between):
             raise InputError(
                 f"{part.log}: the state's rounds ended at offset {cleaned_end}, and the read_committed dump"
-                f" begins with offset {begin}: nobody can tell which records between them were aborted",
+                f" says nothing below offset {begin}: nobody can tell which records between were aborted",
                 hint="give a read_committed dump of the log from its beginning, or --batches",
             )
     return left
@@ -106,28 +107,34 @@ class _LogPair:
             notes.append(_note(self.name, self.behind))
         if not len(seen):
             notes.append(_unseen_note(self.name, self.log, self.runs))
-        notes += self.head_notes
+        notes += self.notes_on_ends
         if len(seen) and self.disputed_count:
             notes.append(_disputed_note(self.name, self.disputed_count))
         return notes
 
     @property
-    def head_notes(self) -> list[str]:
-        """On aborted records before all that the read_committed dump holds. Raises InputError if many are."""
-        seen = self.seen
-        if not (len(seen) and self.aborted and self.aborted[0][0] < seen[0, 0]):
-            return []
-        begin = int(seen[0, 0])
-        head = np.array([(start, min(end, begin)) for start, end in self.aborted if start < begin])
+    def notes_on_ends(self) -> list[str]:
+        """On aborted records before and behind all that the read_committed dump holds.
+
+        Raises InputError where many are that nothing else says to be aborted.
+        """
+        begin, end = (int(self.seen[0, 0]), _end(self.seen)) if len(self.seen) else (0, 0)
+        head = [run for run in self.aborted if run[0] < begin]
+        tail = self._unnamed([run for run in self.aborted if run[0] >= end])
+        if _count(self._unnamed(head)) > MOST_AT_AN_END:
+            place = f"below offset {begin}, with which the read_committed dump begins"
+            raise _many_at_an_end(f"{self.name}: {_records(head)} {place}")
+        if _count(tail) > MOST_AT_AN_END:
+            place = f"from offset {tail[0][0]} on, behind all that the read_committed dump holds"
+            raise _many_at_an_end(f"{self.name}: {_records(tail)} {place}")
+        notes = [_head_note(self.name, head, begin)] * bool(head)
+        return [*notes, _tail_note(self.name, tail)] if tail and end else notes
+
+    def _unnamed(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The part of ascending runs that neither options nor a state say to be aborted."""
         named = [(run.first_offset, run.last_offset + 1) for run in self.log.aborted]
-        if _count(lacking(head, union_of(np.array(named, np.int64).reshape(-1, 2)), begin)) > MOST_IN_HEAD:
-            raise InputError(
-                f"{self.name}: {_records(head)} below offset {begin}, with which the read_committed dump"
-                " begins: were they aborted, or does it lack what lay there?",
-                hint="give a read_committed dump of the whole log, exported with the other; if they were"
-                " aborted, --aborted FILE says so, in lines 'topic partition first_offset last_offset'",
-            )
-        return [_head_note(self.name, head, begin)]
+        known = union_of(np.array(named, np.int64).reshape(-1, 2))
+        return lacking(np.array(runs, np.int64).reshape(-1, 2), known, runs[-1][1] if runs else 0)
 
     @cached_property
     def behind(self) -> np.ndarray:
@@ -164,15 +171,15 @@ class _LogPair:
         return NO_RUNS if self.log.batches is None else offsets_of(self.log.batches)
 
 
-def notes_on_heads(
+def notes_on_ends(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
 ) -> list[str]:
-    """Notes on records before all that the read_committed dump holds, which may begin later."""
+    """Notes on records before and behind all that the read_committed dump holds, which may lack them."""
     visible, notes = runs_by_log(committed), []
     names = {part.log_id: part.log for part in all_records}
     for log_id, runs in runs_by_log(all_records).items():
         log_pair = _LogPair(names[log_id], contexts[log_id], runs, visible.get(log_id, NO_RUNS))
-        notes += log_pair.head_notes
+        notes += log_pair.notes_on_ends
     return notes
 
 
@@ -231,19 +238,36 @@ def _refuse_other_topics(logs: Collection[LogName], committed: Collection[LogNam
 def _note(log: LogName, behind: np.ndarray) -> str:
     """On the records that count as open, which are ``behind`` all that the read_committed dump holds."""
     start, end = int(behind[0, 0]), int(behind[-1, 1])
+    also = " with --aborted" if _count(behind) > MOST_AT_AN_END else ""
     return (
-        f"{log}: {_records(behind)} from offset {start} on, behind the read_committed dump: counted as an"
-        f" open transaction, so kept (if it was aborted: --last-stable-offset {shlex.quote(f'{log}={end}')})"
+        f"{log}: {_records(behind)} from offset {start} on, behind the read_committed dump: counted"
+        " as an open transaction, so kept (if it was aborted: --last-stable-offset"
+        f" {shlex.quote(f'{log}={end}')}{also})"
     )
 
 
-def _head_note(log: LogName, before: np.ndarray, first_offset: int) -> str:
+def _head_note(log: LogName, before: Collection[tuple[int, int]], first_offset: int) -> str:
     """On aborted records below the first that the read_committed dump holds: it may begin later."""
-    records = _records(before)
     return (
-        f"{log}: {records} below offset {first_offset}, with which the read_committed dump begins: counted as"
-        " aborted, if they were still in the log when it was exported; if it holds new records alone, give"
-        " one of the whole log"
+        f"{log}: {_records(before)} below offset {first_offset}, with which the read_committed dump begins:"
+        " counted as aborted, if they were still in the log when it was exported; if it holds new records"
+        " alone, give one of the whole log"
+    )
+
+
+def _tail_note(log: LogName, behind: Sequence[tuple[int, int]]) -> str:
+    """On aborted records behind the last that the read_committed dump holds: it may end too early."""
+    return (
+        f"{log}: {_records(behind)} from offset {behind[0][0]} on, below the last stable offset, but behind"
+        " the read_committed dump: counted as aborted, if that dump was exported when the offset was read"
+    )
+
+
+def _many_at_an_end(records: str) -> InputError:
+    return InputError(
+        f"{records}: were they aborted, or does it lack what lay there?",
+        hint="give a read_committed dump of the whole log, exported with the other, and no later last stable"
+        " offset; if they were aborted, --aborted FILE says so: 'topic partition first_offset last_offset'",
     )
 
 
@@ -263,11 +287,11 @@ def _unseen_note(name: LogName, log: LogContext, runs: np.ndarray) -> str:
     return f"{name}: the read_committed dump holds none of its {_records(runs)}: counted as {counted_as}"
 
 
-def _records(runs: np.ndarray) -> str:
-    return counted(_count(runs.tolist()), "record")
+def _records(runs: Iterable[Sequence[int]] | np.ndarray) -> str:
+    return counted(int(_count(runs)), "record")
 
 
-def _count(runs: Iterable[Sequence[int]]) -> int:
+def _count(runs: Iterable[Sequence[int]] | np.ndarray) -> int:
     return sum(end - start for start, end in runs)
 
 

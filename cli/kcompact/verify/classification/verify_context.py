@@ -12,7 +12,7 @@ from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
 from kcompact.compact.context.read_committed import (
-    notes_on_heads,
+    notes_on_ends,
     notes_on_missing_markers,
     with_read_committed,
 )
@@ -111,7 +111,7 @@ def with_transactions(
         contexts, more_notes = with_records_behind(contexts, before.summaries)
         return contexts, notes + more_notes
     summaries = list(before.summaries), list(committed.summaries)
-    notes += notes_on_missing_markers(contexts, *summaries) + notes_on_heads(contexts, *summaries)
+    notes += notes_on_missing_markers(contexts, *summaries) + notes_on_ends(contexts, *summaries)
     full_contexts, _ = with_read_committed(contexts, *summaries)
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, notes
