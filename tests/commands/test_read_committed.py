@@ -1,6 +1,7 @@
 """What a read_committed dump tells, and what it leaves open, through the command line."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,16 +145,24 @@ def test_a_read_committed_dump_without_a_log_does_not_tell_what_rounds_left_of_i
     segments.write_text("orders 0 0 100\norders 0 1 100\n")
     first = ("compact", write_kcat(tmp_path / "1.jsonl", old), "-o", last, "--segments", segments)
     assert kcompact(*first, "--state", state).exit_code == 0
-    new = write_kcat(tmp_path / "2.jsonl", [record("b", "1", offset=0, partition=1)])
+    idle_since = [record("b", "1", offset=0, partition=1)]
+    new = write_kcat(tmp_path / "2.jsonl", idle_since)
     command = ("compact", last, new, "--state", state, "-o", out, "--last-stable-offset", "orders-0=2")
 
     run = kcompact(*command, "--read-committed", new)
 
     assert (run.exit_code, out.exists()) == (2, False)
     assert "orders-0: the state's rounds ended at offset 1" in run.stderr
-    whole = write_kcat(tmp_path / "whole.jsonl", [*old, record("b", "1", offset=0, partition=1)])
-    assert kcompact(*command, "--read-committed", whole).exit_code == 0
-    assert [json.loads(line)["key"] for line in out.read_text().splitlines()] == ["a", "b"]
+    aborted, whole = tmp_path / "aborted", write_kcat(tmp_path / "whole.jsonl", [*old, *idle_since])
+    aborted.write_text("orders 0 1 1\n")
+    for told, value in (([new, "--aborted", aborted], "1"), ([whole], None)):
+        again = tmp_path / "again"
+        shutil.copytree(state, again, dirs_exist_ok=True)
+        some = ("--state", again, "-o", out, "--overwrite", "--last-stable-offset", "orders-0=2")
+        run = kcompact("compact", last, new, *some, "--read-committed", *told)
+        assert run.exit_code == 0, run.stderr
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [row["payload"] for row in rows if row["partition"] == 0] == [value]
 
 
 def test_a_part_of_the_read_committed_dump_that_is_missing_is_noticed(tmp_path: Path, kcompact: Cli) -> None:
@@ -305,7 +314,10 @@ def test_a_read_committed_dump_that_begins_behind_where_rounds_ended_is_refused(
 
     assert run.exit_code == 2
     assert "give a read_committed dump of the log from its beginning" in run.stderr
-    assert kcompact(*command, write_kcat(tmp_path / "c.jsonl", [*committed[2:], *new])).exit_code == 2
+    # What lies between is offset 2 alone, of which the first run was told that it was aborted.
+    near = write_kcat(tmp_path / "c.jsonl", [*committed[2:], *new])
+    run = kcompact(*command, near, "--dry-run", "--format", "json")
+    assert (run.exit_code, json.loads(run.stdout)["logs"][0]["removed"]["aborted"]) == (0, 2)
     assert kcompact(*command, write_kcat(tmp_path / "all.jsonl", [*committed, *new])).exit_code == 0
     left = [json.loads(line)["offset"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert left == [0, 4, 6, 9]

@@ -18,11 +18,8 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.context.read_committed import (
-    left_by_rounds,
-    notes_on_missing_markers,
-    with_read_committed,
-)
+from kcompact.compact.context.left_by_rounds import left_by_rounds
+from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.context.told_batches import refuse_holes, with_open_transactions
 from kcompact.compact.read_dump import ReadDump
@@ -70,7 +67,7 @@ def _left_by_state(
     if state is None:
         return []
     output = [part for part in index.summaries if _path(index, part) in state.output_paths]
-    untold = {log_id: log.last_stable_offset for log_id, log in contexts.items() if log.batches is None}
+    untold = {log_id: log for log_id, log in contexts.items() if log.batches is None}
     return left_by_rounds(output, state.state, untold, committed)
 
 

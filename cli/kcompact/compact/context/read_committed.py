@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,6 @@ from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
 
-if TYPE_CHECKING:  # as in beside.py
-    from kcompact.broker.state.cleaner_state import CleanerState
-
-LastStable = Mapping[int, int | None]
 MOST_AT_AN_END = 100
 """So many records before or behind all committed ones count as aborted; if more, that dump may lack them."""
 
@@ -50,32 +45,6 @@ def with_read_committed(
         completed[log_id] = log_pair.context
         notes += log_pair.notes
     return completed, notes
-
-
-def left_by_rounds(
-    output: list[LogSummary], state: "CleanerState", untold: LastStable, committed: list[LogSummary]
-) -> list[LogSummary]:
-    """Records that rounds left in their ``output`` below the read_committed dump, which may begin later.
-
-    Rounds drop aborted data, and end before what is undecided (R17, R37). Raises InputError where that dump
-    says nothing of decided records behind them, in logs ``untold`` of by batches (their last stable offsets).
-    """
-    begins = {log_id: int(runs[0, 0]) for log_id, runs in runs_by_log(committed).items()}
-    left = []
-    for part in output:
-        cleaned_end = state.checkpoint.get(part.log, 0)
-        begin = begins.get(part.log_id, max(untold.get(part.log_id) or 0, cleaned_end))
-        end = min(cleaned_end, begin)
-        left.append(replace(part, runs=np.minimum(part.runs[part.runs[:, 0] < end], end)))
-        decided_end = min(begin, state.undecided_from.get(part.log, begin))
-        is_between = (part.runs[:, 0] < decided_end) & (part.runs[:, 1] > cleaned_end)
-        if part.log_id in untold and decided_end > cleaned_end and np.any(is_between):
-            raise InputError(
-                f"{part.log}: the state's rounds ended at offset {cleaned_end}, and the read_committed dump"
-                f" says nothing below offset {begin}: nobody can tell which records between were aborted",
-                hint="give a read_committed dump of the log from its beginning, or --batches",
-            )
-    return left
 
 
 @dataclass(frozen=True)
@@ -132,9 +101,8 @@ class _LogPair:
 
     def _unnamed(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The part of ascending runs that neither options nor a state say to be aborted."""
-        named = [(run.first_offset, run.last_offset + 1) for run in self.log.aborted]
-        known = union_of(np.array(named, np.int64).reshape(-1, 2))
-        return lacking(np.array(runs, np.int64).reshape(-1, 2), known, runs[-1][1] if runs else 0)
+        end_offset = runs[-1][1] if runs else 0
+        return lacking(np.array(runs, np.int64).reshape(-1, 2), named_as_aborted(self.log), end_offset)
 
     @cached_property
     def behind(self) -> np.ndarray:
@@ -293,6 +261,12 @@ def _records(runs: Iterable[Sequence[int]] | np.ndarray) -> str:
 
 def _count(runs: Iterable[Sequence[int]] | np.ndarray) -> int:
     return sum(end - start for start, end in runs)
+
+
+def named_as_aborted(log: LogContext) -> np.ndarray:
+    """The offsets that options or a state say to be aborted, as runs."""
+    named = [(run.first_offset, run.last_offset + 1) for run in log.aborted]
+    return union_of(np.array(named, np.int64).reshape(-1, 2))
 
 
 def _end(runs: np.ndarray) -> int:
