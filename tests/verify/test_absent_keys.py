@@ -32,7 +32,7 @@ def test_every_key_has_a_verdict_and_its_last_offsets() -> None:
         KeyEvidence(b"never seen", KeyVerdict.ABSENT),
     )
     assert not outcome.holds
-    assert outcome.counts == {"present": 2, "value-left": 1}
+    assert outcome.counts == {"present": 2, "value-left": 1, "misspelt-key": 0}
 
 
 def test_keys_without_values_hold() -> None:
@@ -50,6 +50,9 @@ def test_keys_that_may_be_spelt_otherwise_are_counted_not_shown() -> None:
     slips = (b"alice ", b'"alice"', "Jose\u0301".encode(), b"nobody")
     question = AbsentQuestion(slips, logs_of(records), ("before",), "after")
     outcome = verify_absent(pairs_of(rows_of(records), rows_of(records)), question)
+    assert (outcome.is_undecided, outcome.counts["misspelt-key"]) == (True, 3)
+    places = [(finding.key, finding.offset) for finding in outcome.findings]
+    assert places == [(slips[0], 0), (slips[1], 0), (slips[2], 1)]
     misspelt, unseen = outcome.assumed
     assert misspelt.startswith("keys are compared byte by byte: 3 keys")
     assert unseen.startswith("4 keys in none of the dumps")

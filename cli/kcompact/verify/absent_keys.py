@@ -28,7 +28,12 @@ class AbsentQuestion:
     sha256: dict[str, str] = field(default_factory=dict)  # of the input files
 
 
-_WRONG = (KeyVerdict.PRESENT, KeyVerdict.VALUE_LEFT)
+_MISSPELT = "misspelt-key"
+_SEVERITIES = {
+    KeyVerdict.PRESENT.value: Severity.FINDING,
+    KeyVerdict.VALUE_LEFT.value: Severity.FINDING,
+    _MISSPELT: Severity.UNDECIDED,
+}
 
 LastOffsets = dict[tuple[bool, bool], int]
 """Of one key in one log, by (is it AFTER's, is it a tombstone): the last offset of such records."""
@@ -52,20 +57,22 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
         )
     )
     counts = Counter(str(entry.verdict) for entry in evidence)
+    unseen = [key for key in keys if key not in by_key]
+    others = {key: min(spellings[key] & by_key.keys(), default=None) for key in unseen}
+    misspelt = [_misspelt(key, by_key[other][0]) for key, other in others.items() if other is not None]
+    counts[_MISSPELT] = len(misspelt)
     return VerifyOutcome(
         mode="absent-keys",
         before=question.before_name,
         after=question.after_name,
         now_ms=question.now_ms,
-        checks=tuple(verdict.value for verdict in _WRONG),
+        checks=tuple(_SEVERITIES),
         tallies=tuple(
-            Tally(verdict.value, Severity.FINDING, counts[verdict.value])
-            for verdict in _WRONG
-            if counts[verdict.value]
+            Tally(check, severity, counts[check]) for check, severity in _SEVERITIES.items() if counts[check]
         ),
-        findings=tuple(_finding(entry) for entry in evidence if not entry.verdict.is_gone),
+        findings=(*(_finding(entry) for entry in evidence if not entry.verdict.is_gone), *misspelt),
         facts={verdict.value: counts[verdict.value] for verdict in KeyVerdict},
-        assumed=tuple(_doubts(spellings, {*by_key}, has_before=bool(question.before_name))),
+        assumed=tuple(_doubts(len(unseen), len(misspelt), has_before=bool(question.before_name))),
         evidence=evidence,
         sha256=question.sha256,
     )
@@ -79,18 +86,16 @@ def _spellings(key: bytes) -> set[bytes]:
     return spellings - {key, b""}
 
 
-def _doubts(spellings: dict[bytes, set[bytes]], keys_seen: set[bytes], *, has_before: bool) -> Iterator[str]:
+def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
     """In words, why keys that no dump holds may be others than were meant. They are counted, not shown."""
-    unseen = spellings.keys() - keys_seen
-    misspelt = [key for key in unseen if spellings[key] & keys_seen]
     if misspelt:
         yield (
-            f"keys are compared byte by byte: {counted(len(misspelt), 'key')} in no dump would be there"
+            f"keys are compared byte by byte: {counted(misspelt, 'key')} in no dump would be there"
             " without the blanks or quotes around it, or with its accents composed otherwise"
         )
     if unseen:
         where = "in none of the dumps, nor in those before" if has_before else "in no record of the dump"
-        yield f"{counted(len(unseen), 'key')} {where}: spelt right?"
+        yield f"{counted(unseen, 'key')} {where}: spelt right?"
 
 
 def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[tuple[bytes, int], LastOffsets]:
@@ -125,6 +130,20 @@ def _evidence(key: bytes, log: LogName, offsets: LastOffsets) -> KeyEvidence:
         tombstone_offset=max(tombstones, default=None),
         value_left_offset=value_after,
         verdict=verdict,
+    )
+
+
+def _misspelt(key: bytes, other: KeyEvidence) -> VerifyFinding:
+    """A key that no dump holds, at a place of the ``other`` that was meant, most likely."""
+    return VerifyFinding(
+        check=_MISSPELT,
+        severity=Severity.UNDECIDED,
+        topic=other.topic or "",
+        partition=other.partition or 0,
+        offset=other.tombstone_offset if other.last_value_offset is None else other.last_value_offset,
+        key=key,
+        expected="no key that differs by blanks, quotes or composed accents alone",
+        found="one",
     )
 
 
