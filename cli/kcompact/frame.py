@@ -60,7 +60,7 @@ def _inspect(
         if keys.is_given:
             from kcompact.commands.inspect_keys_run import KeyCommand
 
-            return KeyCommand(dumps, reading, run, keys, output).execute()
+            return KeyCommand(dumps, reading, run, keys, output, expectations).execute()
         from kcompact.commands.inspect_run import InspectCommand
 
         return InspectCommand(dumps, reading, run, output, expectations).execute()

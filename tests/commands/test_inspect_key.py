@@ -118,6 +118,7 @@ def test_a_key_is_no_markup_in_a_heading(kcompact: Cli, tmp_path: Path) -> None:
         (["--offset", "7"], "--offset 7: of which log?"),
         (["--key-base64", "?"], "--key-base64 ?: not base64"),
         (["--key", "@nowhere"], "nowhere: No such file or directory"),
+        (["--key", "a", "--max-gaps", "0"], "--max-gaps: histories of keys are held against no expectation"),
         (["--key", "a", "--format", "junit"], "--format junit has no form for histories of keys"),
     ],
 )

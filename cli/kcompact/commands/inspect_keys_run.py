@@ -15,7 +15,8 @@ from kcompact.console import note, stderr
 from kcompact.dumps.json.canonical_keys import as_compared
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import key_at, key_histories
-from kcompact.options.inspect_options import InspectOutputOptions, KeyOptions
+from kcompact.options.groups import given_options
+from kcompact.options.inspect_options import ExpectationOptions, InspectOutputOptions, KeyOptions
 from kcompact.options.output_options import AnswerFormat
 from kcompact.printable import terminal
 from kcompact.report.inspect.histories_report import print_text, render_html, render_json, render_markdown
@@ -30,10 +31,12 @@ class KeyCommand(Command):
 
     keys: KeyOptions
     output: InspectOutputOptions
+    expectations: ExpectationOptions
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         self._check_format()
+        self._refuse_expectations()
         keys = self._keys_named()
         offsets = _offsets_by_log(self.keys.offset)
         with ExitStack() as stack:
@@ -62,6 +65,15 @@ class KeyCommand(Command):
             raise PolicyError(
                 f"--format {report_format.value} has no form for histories of keys",
                 hint="use text, json, markdown or html",
+            )
+
+    def _refuse_expectations(self) -> None:
+        """A gate that nothing is held against would always be passed."""
+        names = given_options(self.expectations)
+        if names:
+            raise PolicyError(
+                f"{', '.join(names)}: histories of keys are held against no expectation",
+                hint="ask for keys in a run of their own",
             )
 
     def _keys_named(self) -> list[bytes]:
