@@ -59,6 +59,13 @@ def test_keys_that_may_be_spelt_otherwise_are_counted_not_shown() -> None:
     assert "alice" not in misspelt + unseen
 
 
+def test_a_key_that_may_be_one_that_is_gone_as_well_is_gone() -> None:
+    question = AbsentQuestion((b"erased ", b"deleted "), logs_of(BEFORE), ("before",), "after")
+    outcome = verify_absent(pairs_of(rows_of(BEFORE), rows_of(AFTER)), question)
+    assert (outcome.holds, outcome.is_undecided) == (True, False)
+    assert outcome.assumed[0].startswith("keys are compared byte by byte: 2 keys")
+
+
 def test_keys_that_are_there_raise_no_doubt() -> None:
     question = AbsentQuestion((b"erased", b"kept"), logs_of(BEFORE), ("before",), "after")
     assert verify_absent(pairs_of(rows_of(BEFORE), rows_of(AFTER)), question).assumed == ()

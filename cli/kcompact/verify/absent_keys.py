@@ -1,7 +1,7 @@
 """Evidence that keys are gone: per key and log what a dump still holds of them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from unicodedata import normalize
@@ -58,8 +58,8 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
     )
     counts = Counter(str(entry.verdict) for entry in evidence)
     unseen = [key for key in keys if key not in by_key]
-    others = {key: min(spellings[key] & by_key.keys(), default=None) for key in unseen}
-    misspelt = [_misspelt(key, by_key[other][0]) for key, other in others.items() if other is not None]
+    likely = {key: sorted(spellings[key] & by_key.keys()) for key in unseen}
+    misspelt = tuple(_misspelt_keys(likely, by_key))
     counts[_MISSPELT] = len(misspelt)
     return VerifyOutcome(
         mode="absent-keys",
@@ -72,7 +72,9 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
         ),
         findings=(*(_finding(entry) for entry in evidence if not entry.verdict.is_gone), *misspelt),
         facts={verdict.value: counts[verdict.value] for verdict in KeyVerdict},
-        assumed=tuple(_doubts(len(unseen), len(misspelt), has_before=bool(question.before_name))),
+        assumed=tuple(
+            _doubts(len(unseen), sum(map(bool, likely.values())), has_before=bool(question.before_name))
+        ),
         evidence=evidence,
         sha256=question.sha256,
     )
@@ -133,18 +135,23 @@ def _evidence(key: bytes, log: LogName, offsets: LastOffsets) -> KeyEvidence:
     )
 
 
-def _misspelt(key: bytes, other: KeyEvidence) -> VerifyFinding:
-    """A key that no dump holds, at a place of the ``other`` that was meant, most likely."""
-    return VerifyFinding(
-        check=_MISSPELT,
-        severity=Severity.UNDECIDED,
-        topic=other.topic or "",
-        partition=other.partition or 0,
-        offset=other.tombstone_offset if other.last_value_offset is None else other.last_value_offset,
-        key=key,
-        expected="no key that differs by blanks, quotes or composed accents alone",
-        found="one",
-    )
+def _misspelt_keys(
+    likely: Mapping[bytes, Sequence[bytes]], by_key: Mapping[bytes, Sequence[KeyEvidence]]
+) -> Iterator[VerifyFinding]:
+    """Keys that no dump holds, at a place of one that was meant, most likely, and that has a value left."""
+    for key, others in likely.items():
+        left = [entry for other in others for entry in by_key[other] if not entry.verdict.is_gone]
+        if left:
+            yield VerifyFinding(
+                check=_MISSPELT,
+                severity=Severity.UNDECIDED,
+                topic=left[0].topic or "",
+                partition=left[0].partition or 0,
+                offset=left[0].last_value_offset,
+                key=key,
+                expected="no key that differs by blanks, quotes or composed accents alone",
+                found="one",
+            )
 
 
 def _finding(evidence: KeyEvidence) -> VerifyFinding:
