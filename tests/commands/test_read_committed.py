@@ -98,17 +98,17 @@ def test_many_records_before_a_read_committed_dump_are_asked_about(
     command: str, tmp_path: Path, kcompact: Cli
 ) -> None:
     """As where last week's output is compacted with new records, of which alone there is such a dump."""
-    records = [record(f"k{at}", "1", offset=at) for at in range(130) if at != 110]
-    dump, new = write_kcat(tmp_path / "d.jsonl", records), write_kcat(tmp_path / "new.jsonl", records[110:])
-    after = (write_kcat(tmp_path / "after.jsonl", records[110:]),) if command == "verify" else ()
+    records = [record(f"k{at}", "1", offset=at) for at in range(1_300) if at != 1_100]
+    dump, new = write_kcat(tmp_path / "d.jsonl", records), write_kcat(tmp_path / "new.jsonl", records[1_100:])
+    after = (write_kcat(tmp_path / "after.jsonl", records[1_100:]),) if command == "verify" else ()
     aborted = tmp_path / "aborted.txt"
-    aborted.write_text("orders 0 0 109\n")
+    aborted.write_text("orders 0 0 1099\n")
 
     asked = kcompact(command, dump, *after, "--read-committed", new)
     told = kcompact(command, dump, *after, "--read-committed", new, "--aborted", aborted)
 
     assert (asked.exit_code, told.exit_code) == (2, 0)
-    assert "110 records below offset 111, with which the read_committed dump begins" in asked.stderr
+    assert "1,100 records below offset 1101, with which the read_committed dump begins" in asked.stderr
 
 
 @pytest.mark.parametrize("command", ["compact", "dirty-ratio", "verify"])
@@ -117,22 +117,22 @@ def test_many_records_behind_a_read_committed_dump_are_asked_about(
     seen: int, command: str, tmp_path: Path, kcompact: Cli
 ) -> None:
     """As where it is of yesterday, or lacks a partition, and the last stable offset is that of today."""
-    records = [record(f"k{at}", "1", offset=at) for at in range(130)]
+    records = [record(f"k{at}", "1", offset=at) for at in range(1_300)]
     other = record("o", "1", offset=0, partition=1)
     dump = write_kcat(tmp_path / "d.jsonl", [*records, other])
     short = write_kcat(tmp_path / "short.jsonl", [*records[:seen], other])
     after = (write_kcat(tmp_path / "after.jsonl", [*records[:seen], other]),) if command == "verify" else ()
     aborted = tmp_path / "aborted.txt"
-    aborted.write_text(f"orders 0 {seen} 120\n")
-    line = (command, dump, *after, "--read-committed", short, "--last-stable-offset", "orders-0=131")
+    aborted.write_text(f"orders 0 {seen} 1290\n")
+    line = (command, dump, *after, "--read-committed", short, "--last-stable-offset", "orders-0=1301")
 
     asked = kcompact(*line)
     told = kcompact(*line, "--aborted", aborted)
 
     assert (asked.exit_code, told.exit_code) == (2, 0), told.stderr
-    assert f"orders-0: {130 - seen} records from offset {seen} on, behind all that" in asked.stderr
+    assert f"orders-0: {1_300 - seen:,} records from offset {seen} on, behind all that" in asked.stderr
     if seen:
-        assert "orders-0: 9 records from offset 121 on, below the last stable offset" in told.stderr
+        assert "orders-0: 9 records from offset 1291 on, below the last stable offset" in told.stderr
 
 
 def test_a_read_committed_dump_without_a_log_does_not_tell_what_rounds_left_of_it(

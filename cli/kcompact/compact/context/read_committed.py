@@ -18,7 +18,7 @@ from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
 
-MOST_AT_AN_END = 100
+MOST_AT_AN_END = 1_000
 """So many records before or behind all committed ones count as aborted; if more, that dump may lack them."""
 
 
