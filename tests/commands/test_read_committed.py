@@ -276,6 +276,7 @@ def test_a_read_committed_dump_of_new_records_says_nothing_of_what_a_round_left(
     second = write_kcat(tmp_path / "2.jsonl", [*LAST_WEEK[4 - again :], *THIS_WEEK])
     new = write_kcat(tmp_path / "c2.jsonl", [*LAST_WEEK[4 - again :], THIS_WEEK[0], THIS_WEEK[2]])
 
+    shutil.copytree(state, tmp_path / "last.state")
     ratio = kcompact("dirty-ratio", last, second, "--read-committed", new, *options, "--format", "json")
     run = kcompact("compact", last, second, "--read-committed", new, *options, "-o", out)
 
@@ -284,6 +285,12 @@ def test_a_read_committed_dump_of_new_records_says_nothing_of_what_a_round_left(
     places = sorted((row["partition"], row["offset"]) for row in left)
     assert places == [(0, 0), (0, 4), (0, 6), (0, 9), (1, 7)]
     assert sum(log["gain"]["aborted_records"] for log in json.loads(ratio.stdout)["logs"]) == 1
+    pair = ("verify", last, second, out, "--read-committed", new, "--state", tmp_path / "last.state")
+    assert kcompact(*pair).exit_code == 0
+    lines = out.read_text().splitlines(keepends=True)
+    out.write_text("".join(line for line in lines if json.loads(line)["offset"] != 0))
+    run = kcompact(*pair, "--cleanup-policy", "compact")
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (1, "no: 1 missing-key")
 
 
 def test_what_lies_before_a_read_committed_dump_is_told(tmp_path: Path, kcompact: Cli) -> None:

@@ -270,9 +270,8 @@ class VerifyCommand(Command):
         )
 
     def _verify_context(self, inputs: Inputs, policies: Policies, states: States) -> VerifyContext:
-        names = inputs.reference.logs
-        state, place, is_end = None, self.log_options.state_place, None
-        if place is not None:
+        names, state, is_end = inputs.reference.logs, None, None
+        if (place := self.log_options.state_place) is not None:
             state, is_end = state_beside_pair(place, states, *inputs.dumps, inputs.places)
         context = self.log_options.context().with_state(state)
         contexts = context.for_logs(names.values())
@@ -280,7 +279,8 @@ class VerifyCommand(Command):
         for topic, policy in of_topic.items():
             require_retention(topic, policy)
         by_log = {log_id: contexts[name] for log_id, name in names.items()}
-        by_log, notes = with_transactions(by_log, inputs.reference, inputs.committed)
+        last_state = None if is_end else state
+        by_log, notes = with_transactions(by_log, inputs.reference, inputs.committed, last_state)
         for text in notes:
             note(text)
         return VerifyContext(

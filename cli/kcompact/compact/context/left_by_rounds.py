@@ -18,26 +18,28 @@ if TYPE_CHECKING:  # as in beside.py
 
 def left_by_rounds(
     output: list[LogSummary],
-    state: "CleanerState",
-    untold: Mapping[int, LogContext],
+    state: "CleanerState | None",
+    contexts: Mapping[int, LogContext],
     committed: list[LogSummary],
 ) -> list[LogSummary]:
     """Records that rounds left in their ``output`` below the read_committed dump, which may begin later.
 
-    Rounds drop aborted data, and end before what is undecided (R17, R37). Raises InputError where that dump
-    says nothing of decided records behind them, in logs ``untold`` of by batches, and nothing else does.
+    Rounds drop aborted data, and end before what is undecided (R17, R37). Raises InputError where nothing
+    tells of decided records behind them: neither that dump nor batches nor aborted ranges.
     """
+    if state is None or state.files is None:
+        return []
     begins = {log_id: int(runs[0, 0]) for log_id, runs in runs_by_log(committed).items()}
     left = []
     for part in output:
         cleaned_end = state.checkpoint.get(part.log, 0)
-        log = untold.get(part.log_id, LogContext())
+        log = contexts[part.log_id]
         begin = begins.get(part.log_id, max(log.last_stable_offset or 0, cleaned_end))
         end = min(cleaned_end, begin)
         left.append(replace(part, runs=np.minimum(part.runs[part.runs[:, 0] < end], end)))
         decided_end = min(begin, state.undecided_from.get(part.log, begin))
         between = lacking(runs_from(part.runs, cleaned_end), named_as_aborted(log), decided_end)
-        if part.log_id in untold and between:
+        if log.batches is None and between:
             raise InputError(
                 f"{part.log}: the state's rounds ended at offset {cleaned_end}, and the read_committed dump"
                 f" says nothing below offset {begin}: nobody can tell which records between were aborted",

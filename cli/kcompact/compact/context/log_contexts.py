@@ -67,8 +67,7 @@ def _left_by_state(
     if state is None:
         return []
     output = [part for part in index.summaries if _path(index, part) in state.output_paths]
-    untold = {log_id: log for log_id, log in contexts.items() if log.batches is None}
-    return left_by_rounds(output, state.state, untold, committed)
+    return left_by_rounds(output, state.state, contexts, committed)
 
 
 def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:

@@ -7,20 +7,18 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.broker.log_context import LogContext
+from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
+from kcompact.compact.context.left_by_rounds import left_by_rounds
 from kcompact.compact.context.read_committed import (
     notes_on_ends,
     notes_on_missing_markers,
     with_read_committed,
 )
-from kcompact.compact.context.told_batches import (
-    refuse_holes,
-    with_open_transactions,
-    with_records_behind,
-)
+from kcompact.compact.context.told_batches import refuse_holes, with_open_transactions, with_records_behind
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of
@@ -99,20 +97,26 @@ def _bounds_rounds(context: LogContext) -> bool:
 
 
 def with_transactions(
-    contexts: Mapping[int, LogContext], before: Indexed, committed: Indexed | None
+    contexts: Mapping[int, LogContext],
+    before: Indexed,
+    committed: Indexed | None,
+    state: CleanerState | None = None,
 ) -> tuple[dict[int, LogContext], list[str]]:
     """``contexts`` with what is known of BEFORE's transactions, and notes. Raises InputError.
 
     Unlike in ``compact``, what comes after a read_committed dump bounds nothing: the broker may know better.
+    BEFORE begins with the output of ``state``, if that has one.
     """
     refuse_holes(contexts, before.summaries)
     contexts, notes = with_open_transactions(contexts, before.logs)
     if committed is None:
         contexts, more_notes = with_records_behind(contexts, before.summaries)
         return contexts, notes + more_notes
-    summaries = list(before.summaries), list(committed.summaries)
-    notes += notes_on_missing_markers(contexts, *summaries) + notes_on_ends(contexts, *summaries)
-    full_contexts, _ = with_read_committed(contexts, *summaries)
+    present, seen = list(before.summaries), list(committed.summaries)
+    left = left_by_rounds(present, state, contexts, seen)
+    notes += notes_on_missing_markers(contexts, present, [*seen, *left])
+    notes += notes_on_ends(contexts, present, [*seen, *left])
+    full_contexts, _ = with_read_committed(contexts, present, seen, left)
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, notes
 
@@ -241,18 +245,16 @@ def with_knowledge(
     records = sum(int((run[:, 1] - run[:, 0]).sum()) for run in runs)
     first_dirty_offset = _first_dirty_offset(bounds, context, verify_context)
     starts = {first_dirty_offset, context.log_start_offset} - {None, 0}
+    is_bound_fixed, fits_map = _is_bound_fixed(bounds, context), _fits_map(bounds, records)
     knowledge = Knowledge(
         configs=verify_context.configs.get(log_id, frozenset()),
         transactions_given=verify_context.transactions_given or context.batches is not None,
         log_end_given=context.log_end_offset is not None,
         batches_given=context.batches is not None,
-        has_fixed_bound=_is_bound_fixed(bounds, context) and bool(segments),
+        has_fixed_bound=is_bound_fixed and bool(segments),
         map_size_given=map_limit(bounds.policy) is not None,
-        has_one_round=_is_bound_fixed(bounds, context)
-        and _fits_map(bounds, records)
-        and bounds.policy.rounds == 1,
-        may_begin_within_segment=not _fits_map(bounds, records)
-        or not starts <= {segment.base_offset for segment in segments},
+        has_one_round=is_bound_fixed and fits_map and bounds.policy.rounds == 1,
+        may_begin_within_segment=not (fits_map and starts <= {segment.base_offset for segment in segments}),
         last_missing_offset=_last_missing_offset(np.concatenate(runs), context) if runs else None,
         undecided=context.undecided,
         open_in_batches=bool(context.undecided)
