@@ -151,7 +151,8 @@ def _open_file(
         if not (size := os.stat(data_path).st_size):  # noqa: PTH116  for every file of ten thousand
             raise NoRecordsError(
                 f"{path}: the file is empty",
-                hint="was the export interrupted? an output of kcompact that is empty need not be given",
+                hint="was the export interrupted? where there was nothing to export, no file need be given,"
+                " nor an output of kcompact that is empty",
             )
         utf8_path = as_utf8(path, data_path, spool)
         if utf8_path is not None:
