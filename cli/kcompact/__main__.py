@@ -48,7 +48,7 @@ def _fill_closed_streams() -> None:
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  open to the end
     if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  likewise
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  open to the end, too
 
 
 def _leave_out_working_folder() -> None:

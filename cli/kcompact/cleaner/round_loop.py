@@ -82,9 +82,7 @@ class LogInRounds:
             horizons=without_past_ends(horizons, case.policy.now_ms),
             log_start_offset=log_start_offset,
             segments=segments,
-            aborted=tuple(
-                run for run in aborted_data(case.context) if run.last_offset >= (checkpoint_offset or 0)
-            ),
+            aborted=tuple(aborted_data(case.context, checkpoint_offset or 0)),
             notes=(
                 *(range_notes(case.context, case.bounds, case.range) if is_compacted else ()),
                 *(() if self.rounds else idle_note(case.policy, case.range, case.dirty_ratio)),

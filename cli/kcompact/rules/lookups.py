@@ -92,10 +92,12 @@ class _HorizonRuns(NamedTuple):
         return type(self)(points[is_run], ends[is_run], horizon_ms[is_run])
 
 
-def aborted_data(context: LogContext) -> list[AbortedRange]:
-    """All that is known to be aborted, ascending."""
-    in_batches = [] if context.batches is None else aborted_ranges(context.batches.parts())
-    return sorted([*context.aborted, *in_batches], key=attrgetter("first_offset"))
+def aborted_data(context: LogContext, from_offset: int = 0) -> list[AbortedRange]:
+    """All that is known to be aborted and ends at ``from_offset`` or behind it, ascending."""
+    batches, ranges = context.batches, list(context.aborted)
+    if batches is not None and batches.last_offset >= from_offset:
+        ranges += aborted_ranges(batches.parts())
+    return sorted((run for run in ranges if run.last_offset >= from_offset), key=attrgetter("first_offset"))
 
 
 def lookup_for(context: LogContext, policy: Policy) -> Lookup:

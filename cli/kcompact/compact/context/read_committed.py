@@ -76,13 +76,13 @@ class _LogPair:
             notes.append(_note(self.name, self.behind))
         if not len(seen):
             notes.append(_unseen_note(self.name, self.log, self.runs))
-        notes += self.notes_on_ends
+        notes += self.end_notes
         if len(seen) and self.disputed_count:
             notes.append(_disputed_note(self.name, self.disputed_count))
         return notes
 
     @property
-    def notes_on_ends(self) -> list[str]:
+    def end_notes(self) -> list[str]:
         """On aborted records before and behind all that the read_committed dump holds.
 
         Raises InputError where many are that nothing else says to be aborted.
@@ -96,8 +96,10 @@ class _LogPair:
         if _count(tail) > MOST_AT_AN_END:
             place = f"from offset {tail[0][0]} on, behind all that the read_committed dump holds"
             raise _many_at_an_end(f"{self.name}: {_records(tail)} {place}")
-        notes = [_head_note(self.name, head, begin)] * bool(head)
-        return [*notes, _tail_note(self.name, tail)] if tail and end else notes
+        notes = [_head_note(self.name, head, begin)] if head else []
+        if tail and end:
+            notes.append(_tail_note(self.name, tail))
+        return notes
 
     def _unnamed(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The part of ascending runs that neither options nor a state say to be aborted."""
@@ -147,7 +149,7 @@ def notes_on_ends(
     names = {part.log_id: part.log for part in all_records}
     for log_id, runs in runs_by_log(all_records).items():
         log_pair = _LogPair(names[log_id], contexts[log_id], runs, visible.get(log_id, NO_RUNS))
-        notes += log_pair.notes_on_ends
+        notes += log_pair.end_notes
     return notes
 
 

@@ -110,13 +110,15 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
 
 def _refuse_offsets_of_pandas(path: str, schema: pa.Schema) -> None:
     """Raise InputError where the offsets are an index of even steps, which pandas writes no column for."""
-    with suppress(ValueError, KeyError, TypeError):  # it describes what else it likes
+    names: list[str] = []
+    with suppress(ValueError, KeyError, TypeError):  # no metadata of pandas, or not as it writes them
         about = orjson.loads((schema.metadata or {})[b"pandas"])
         indexes = [index for index in about["index_columns"] if isinstance(index, dict)]
         names = [str(index["name"]) for index in indexes if index["kind"] == "range"]
-        if any(plain_name(name) in ALIASES["offset"] for name in names):
+    for name in names:
+        if plain_name(name) in ALIASES["offset"]:
             raise InputError(
-                f"{path}: {names[0]} is an index of pandas, which is in no column of the file",
+                f"{path}: {name} is an index of pandas, which is in no column of the file",
                 hint="write it as a column: frame.reset_index().to_parquet(...); or, if the order of the rows"
                 " is enough, --fields offset=",
             )

@@ -97,15 +97,12 @@ def _bounds_rounds(context: LogContext) -> bool:
 
 
 def with_transactions(
-    contexts: Mapping[int, LogContext],
-    before: Indexed,
-    committed: Indexed | None,
-    state: CleanerState | None = None,
+    contexts: Mapping[int, LogContext], before: Indexed, committed: Indexed | None, state: CleanerState | None
 ) -> tuple[dict[int, LogContext], list[str]]:
     """``contexts`` with what is known of BEFORE's transactions, and notes. Raises InputError.
 
     Unlike in ``compact``, what comes after a read_committed dump bounds nothing: the broker may know better.
-    BEFORE begins with the output of ``state``, if that has one.
+    BEFORE begins with the output of ``state``, if there is one and it names an output.
     """
     refuse_holes(contexts, before.summaries)
     contexts, notes = with_open_transactions(contexts, before.logs)
