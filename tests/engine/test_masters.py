@@ -58,6 +58,18 @@ def test_the_shipped_zip_can_be_imported_from(tmp_path: Path) -> None:
     assert run.stdout.strip() == str(shipped / "kcompact" / "dumps" / "layouts.py")
 
 
+def test_standard_input_is_refused_where_workers_may_be_elsewhere() -> None:
+    run = subprocess.run(
+        [sys.executable, "-P", "-m", "kcompact", "inspect", "-", "--master", "spark://127.0.0.1:1"],
+        input=SAMPLE.read_bytes(),
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert run.stderr.startswith(b"error: -: workers of a cluster, or of spark-submit, cannot read")
+
+
 @pytest.mark.spark
 def test_a_local_cluster_gives_the_same_bytes_and_leaves_nothing(tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"

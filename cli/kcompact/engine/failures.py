@@ -19,7 +19,7 @@ from kcompact.storage.disk import write_error
 from kcompact.storage.scratch import removed_in_use
 
 _MORE_MEMORY = "give Spark's Java more memory with --driver-memory, such as 4g"
-_OUT_OF_MEMORY = "most often the machine ran out of memory; --master 'local[1]' needs less"
+_OUT_OF_MEMORY = "most often the machine, or its container, ran out of memory; --master 'local[1]' needs less"
 _FULL_JDK = (
     "executors need a full JDK of Java 17 or later (with the module jdk.incubator.vector), and kcompact's"
     " Python packages; --verbose shows Spark's log"

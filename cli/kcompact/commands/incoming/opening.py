@@ -15,6 +15,7 @@ from kcompact.engine.progress import job_known
 from kcompact.engine.session import SessionOptions, open_session, works_elsewhere
 from kcompact.engine.tasks import run_tasks
 from kcompact.engine.worker_check import check_workers
+from kcompact.errors import InputError
 from kcompact.storage.object_stores import is_address
 
 if TYPE_CHECKING:
@@ -40,9 +41,17 @@ class Workplaces:
         return not works_elsewhere(self._options)
 
     def open(self, paths: list[str], options: ReadOptions, folder: Path | None = None) -> Dump:
-        """Open a dump. ``folder``: where tasks would write; None: nothing on a disk of this machine."""
+        """Open a dump. ``folder``: where tasks would write; None: nothing on a disk of this machine.
+
+        Raises InputError for standard input where workers may be on other machines.
+        """
         if self.is_here:
             return self._open_here(paths, options)
+        if STDIN in paths:
+            raise InputError(
+                "-: workers of a cluster, or of spark-submit, cannot read the standard input of this machine",
+                hint="name a file that they see; or run kcompact by itself, without a cluster",
+            )
         paths = [_as_workers_name(path) for path in paths]
         local = [path for path in files_named(paths) if not is_address(path)]
         if self._spark is None:
