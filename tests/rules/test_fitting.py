@@ -1,6 +1,7 @@
 """What is told about a log must fit its records; what had to be assumed is said."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from kcompact.errors import InputError
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
-from log_frames import cleaned
+from log_frames import cleaned, retained
 from packed_batches import ListedBatch, packed
 from small_maps import with_map_of
 
@@ -49,6 +50,26 @@ def test_what_does_not_fit_is_refused(context: LogContext, message: str) -> None
         log_cleaned(context)
     assert refusal.value.message.startswith(message)
     assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        LogContext(segments=(Segment(12, 100), Segment(18, 50))),
+        LogContext(batches=_batches({12: 4, 16: 4})),
+    ],
+    ids=["segments", "batches"],
+)
+def test_records_below_the_log_start_go_though_no_segment_holds_them(context: LogContext) -> None:
+    """As in the output of a night before retention, beside the segments of a night after it."""
+    context = replace(context, log_start_offset=12)
+    policy = replace(POLICY, null_keys="keep")
+    offsets = [
+        [row["offset"] for row in retained(cleaned({1: records}, {1: context}, {1: policy}))]
+        for records in ([Record("t", 0, 10, 1000, b"alone", b"v"), *RECORDS[1:]], RECORDS[2:])
+    ]
+    assert offsets[0] == offsets[1]
+    assert min(offsets[0]) >= 12
 
 
 def test_a_checkpoint_beyond_the_dump_raises_the_log_end() -> None:

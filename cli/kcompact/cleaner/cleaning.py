@@ -5,6 +5,7 @@ only where asked for, some roll segments, find full maps, read logs whose batche
 records.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -113,13 +114,16 @@ def _checked_cases(
 
 def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offset: int) -> None:
     """Raise InputError if segments, batches or log end contradict the offsets of the records."""
-    if context.segments and first_offset < context.segments[0].base_offset:
+    start_offset = max(first_offset, context.log_start_offset or 0)  # what lies below is no part of the log
+    if context.segments and start_offset < context.segments[0].base_offset:
+        base_offset = context.segments[0].base_offset
         raise InputError(
-            f"{name}: the first segment told starts at {context.segments[0].base_offset}, but the dump holds"
-            f" offset {first_offset}",
-            hint="the segments are those of another log, or of a later moment than the dump",
+            f"{name}: the first segment told starts at {base_offset}, but the dump holds offset"
+            f" {first_offset}",
+            hint="the segments are those of another log, or of a later moment than the dump; if the log starts"
+            f" there now: --log-start-offset {shlex.quote(f'{name}={base_offset}')} (what lies below goes)",
         )
-    decided_end = max(first_offset, context.checkpoint_offset or 0)  # below it, rounds before have decided
+    decided_end = max(start_offset, context.checkpoint_offset or 0)  # below it, rounds before have decided
     if context.batches is not None and decided_end < context.batches.first_offsets[0]:
         raise InputError(
             f"{name}: the first batch told starts at {context.batches.first_offsets[0]}, but the dump holds"
