@@ -38,7 +38,10 @@ class LogOffsets:
 
 @dataclass(frozen=True)
 class Stage:
-    """A topic at one moment, in a folder: ``dump.jsonl``, ``segments``, ``batches``, ``checkpoint``."""
+    """A topic at one moment, in a folder: ``dump.jsonl``, ``segments``, ``batches``, ``checkpoint``.
+
+    Some have a read_committed dump, too: ``committed.jsonl``.
+    """
 
     folder: Path
     offsets: dict[int, LogOffsets]
@@ -96,11 +99,14 @@ def delete(broker: LiveBroker, work: Workload) -> None:
         future.result(CLIENT_SECONDS)
 
 
-def take_stage(broker: LiveBroker, work: Workload, folder: Path) -> Stage:
-    """Dump the topic and copy what lies beside it."""
+def take_stage(broker: LiveBroker, work: Workload, folder: Path, *, committed: bool = False) -> Stage:
+    """Dump the topic, as read_committed too if asked to, and copy what lies beside it."""
     folder.mkdir(parents=True)
     offsets = {partition: _offsets(broker, work.topic, partition) for partition in range(work.partitions)}
     (folder / "dump.jsonl").write_bytes(_dump(broker, work.topic))
+    if committed:
+        records = consume(broker, work.topic, "read_committed")
+        (folder / "committed.jsonl").write_bytes(b"".join(map(kcat_line, records)))
     lines = segment_lines(broker.data, work.topic, work.partitions)
     (folder / "segments").write_text("".join(line + "\n" for line in lines))
     table = batch_lines(broker.data, work.topic, work.partitions)

@@ -1,5 +1,6 @@
 """Random workloads for a live broker: a seed decides configs, rounds, and who produces what kind of keys."""
 
+import os
 import random
 import time
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from live_broker import VERSION
 
+FIRST_SEED, SEEDS = map(int, os.environ.get("KCOMPACT_BROKER_SEEDS", "1:20").split(":"))
 HAS_A_LEAST_SIZE = not VERSION.startswith(("3.", "4.0."))  # 4.1 and later want a megabyte of segment.bytes
 SEGMENT_BYTES = "internal.segment.bytes" if HAS_A_LEAST_SIZE else "segment.bytes"
 SEGMENT_MS = 600_000
@@ -81,6 +83,12 @@ def with_small_map(work: Workload) -> Workload:
     """The same for a cleaner of several rounds; without retention, which would run after each of them."""
     configs = {name: value for name, value in work.configs.items() if not name.startswith("retention")}
     return replace(work, cleaner=SMALL_MAP, configs={**configs, "cleanup.policy": "compact"})
+
+
+def over_nights(work: Workload) -> Workload:
+    """The same over three rounds, without lags and retention: these follow the timestamps of markers, too."""
+    kept = {name: work.configs[name] for name in ("min.cleanable.dirty.ratio", "delete.retention.ms")}
+    return replace(work, rounds=3, configs={**kept, "cleanup.policy": "compact"})
 
 
 def _created(chance: random.Random) -> dict[str, str]:
