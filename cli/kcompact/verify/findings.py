@@ -122,14 +122,11 @@ def without_missing_logs(result: Findings, facts: Mapping[int, PairFacts], quest
     """The findings, with one in place of all those of each log of which AFTER has no record."""
     gone = {log_id for log_id, log in facts.items() if not log.records_after}
     topics = {question.logs[log_id].topic for log_id in facts.keys() - gone}
-    new_result = Findings()
+    new_result = result.with_logs_of(Findings(), gone)
     places_by_log: dict[int, list[Place]] = {}
-    for place, count in result.counts.items():
+    for place in result.counts:
         if place[1] in gone:
             places_by_log.setdefault(place[1], []).append(place)
-        else:
-            new_result.counts[place] = count
-            new_result.findings[place] = result.findings.get(place, [])
     for log_id, places in places_by_log.items():
         finding = _missing_log(result, places, question, topics)
         place = MISSING_LOG.name, log_id, finding.severity

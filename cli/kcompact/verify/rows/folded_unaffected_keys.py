@@ -16,7 +16,7 @@ from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.engine.blocks import rows_in
 from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block
-from kcompact.rules.lookups import rows_of_logs
+from kcompact.rules.lookups import rows_of_logs, values_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.classification.known_log import PairFacts
@@ -164,7 +164,7 @@ class _Histories:
     def are_right(self, rules: Rules) -> Flags:
         """AFTER holds the last record, unchanged, and no other; the last one may replace the others."""
         ends = {i: r.end_offset for i, r in rules.replaceable.items() if r.first_offset == BEFORE_ALL}
-        end = self._per_log(ends, BEFORE_ALL)
+        end = values_of_logs(self.log_id, ends, BEFORE_ALL)
         right = (self.records > 0) & (self.records_after == 1) & ~self.has_control
         right &= np.isin(self.log_id, list(ends)) & ((self.records == 1) | (self.last_offset < end))
         if not rules.keeps_tombstones:
@@ -176,12 +176,6 @@ class _Histories:
             right[chosen] &= column[self.last_row[chosen]] == column[self.after_row[chosen]]
         flags: Flags = right
         return flags
-
-    def _per_log(self, values: Mapping[int, int], nothing: int) -> Longs:
-        column = np.full(len(self.log_id), nothing)
-        for log_id, at in rows_of_logs(self.log_id):
-            column[at] = values.get(log_id, nothing)
-        return column
 
     def figures(self, is_unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
         """By log id, of some keys that are right."""

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.arrays import flags_of
 from kcompact.dumps.records.record_contents import as_words
 from kcompact.engine.blocks import row_blocks
 from kcompact.engine.exchange import receivers_by_key
@@ -111,8 +112,8 @@ def _values_merged(reader: TaskReader) -> Iterator[tuple[str, pa.RecordBatch]]:
     for batch in reader.rows():
         rows = _with_key(batch)
         each = folded_rows(rows)
-        is_control = _flags(rows, "is_control")
-        is_tombstone = _flags(rows, "is_tombstone") & ~is_control
+        is_control = flags_of(rows.column("is_control"))
+        is_tombstone = flags_of(rows.column("is_tombstone")) & ~is_control
         yield TOMBSTONES, each.filter(pa.array(is_tombstone))
         yield CONTROLS, each.filter(pa.array(is_control))
         for full in grouper.add(each.filter(pa.array(~is_tombstone & ~is_control))):
@@ -135,8 +136,3 @@ def _joined(batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str
 
 def _with_key(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.filter(batch.column("key").is_valid()) if batch.column("key").null_count else batch
-
-
-def _flags(rows: pa.RecordBatch, name: str) -> np.ndarray:
-    flags: np.ndarray = rows.column(name).to_numpy(zero_copy_only=False)
-    return flags
