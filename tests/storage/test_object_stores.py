@@ -10,6 +10,7 @@ import pytest
 
 from free_ports import free_port
 from kcompact.dumps.files import stored
+from kcompact.dumps.files.marks import is_of_runs
 from kcompact.dumps.files.stored import _pattern
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
 from kcompact.errors import InputError, KcompactError, OutputError, StoreError
@@ -307,8 +308,8 @@ def test_only_names_that_runs_give_are_known() -> None:
     known += ["_work-abcdefgh/removed-000000", "_work-abcdefgh/gaps-000012"]
     known += [output.part_name("000001", "abcdef", ".jsonl.gz")]
     foreign = ["_work-notes/precious.txt", "_unfinished-thesis.docx", "part-000001-my-data.parquet"]
-    assert all(map(output.is_known, known))
-    assert not any(map(output.is_known, foreign))
+    assert all(map(is_of_runs, known))
+    assert not any(map(is_of_runs, foreign))
 
 
 def test_an_address_with_one_slash_is_no_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

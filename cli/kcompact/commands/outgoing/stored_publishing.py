@@ -16,7 +16,7 @@ import orjson
 
 from kcompact.compact.totals import CompactionOutcome, PartRange
 from kcompact.console import note
-from kcompact.dumps.files.marks import MANIFEST, REPORT_FILES, SUCCESS, UNFINISHED
+from kcompact.dumps.files.marks import MANIFEST, REPORT_FILES, SUCCESS, UNFINISHED, is_of_runs
 from kcompact.dumps.files.unreadable import LeavingOutError
 from kcompact.dumps.output.stored_output import StoredOutput
 from kcompact.errors import KcompactError, OutputError
@@ -68,7 +68,7 @@ class StoredPublication:
         new_addresses = {prefix + name for name in (MANIFEST, *names)}
         try:
             self._switch_report(report_folder)
-            of_runs = {address for address in sizes if self._output.is_known(address.removeprefix(prefix))}
+            of_runs = {address for address in sizes if is_of_runs(address.removeprefix(prefix))}
             self._delete({*of_runs, *self._old} - new_addresses - {*self._output.markers})
             _note_others({*sizes} - of_runs)
             if not self._is_overtaken(list_objects(prefix)):
@@ -173,7 +173,7 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
     old = list_objects(output.prefix)
     names = [entry.address.removeprefix(output.prefix) for entry in old]
     for name in names:
-        if not output.is_known(name):
+        if not is_of_runs(name):
             raise OutputError(
                 f"{output.prefix} holds {name}, which kcompact did not write: the prefix is not replaced",
                 hint="choose another prefix with -o",
@@ -181,7 +181,7 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
     reports = list_objects(output.report) if output.report else []
     for entry in reports:
         name = entry.address.removeprefix(output.report or "")
-        if name not in REPORT_FILES and not (name.startswith(UNFINISHED) and output.is_known(name)):
+        if name not in REPORT_FILES and not (name.startswith(UNFINISHED) and is_of_runs(name)):
             raise OutputError(
                 f"{output.report} holds {name}, which this run will not write",
                 hint="choose another prefix with --report, or --no-report",

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kcompact.dumps.files.marks import UNFINISHED, WORK, is_of_runs
+from kcompact.dumps.files.marks import UNFINISHED, WORK
 from kcompact.errors import OutputError
 from kcompact.storage.file_systems import refuse_odd_parts, unambiguous
 from kcompact.storage.object_stores import is_address
@@ -51,11 +51,6 @@ class StoredOutput:
     def is_of_run(self, name: str) -> bool:
         """Whether this run wrote the object of this name in the prefix."""
         return f"-{self.run}-" in name or name.startswith(f"{WORK}{self.run}/")
-
-    @staticmethod
-    def is_known(name: str) -> bool:
-        """Whether some run of kcompact wrote the object of this name in the prefix."""
-        return is_of_runs(name)
 
 
 def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
