@@ -14,7 +14,7 @@ from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
 from kcompact.cleaner.ordered_scans import scan_maps
 from kcompact.cleaner.round_loop import RoundResult, plan_of
 from kcompact.cleaner.shares import slices_by_log
-from kcompact.cleaner.tracked import Tracked
+from kcompact.cleaner.tracked import Tracked, track
 from kcompact.rules.capacity import map_limit
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan
@@ -97,7 +97,8 @@ class ByBatches:
         changed = {i: ranges for i, ranges in overlooked.items() if ranges is not None}
         if changed:
             lookups = {i: self.tracked.lookups[i].overlooking(ranges) for i, ranges in changed.items()}
-            self.tracked = self.tracked.with_lookups({**self.tracked.lookups, **lookups})
+            lookups = {**self.tracked.lookups, **lookups}
+            self.tracked = track(self.tracked.keyed, self.tracked.shares, lookups)
 
     def _has_aborts(self, log_id: int) -> bool:
         """Whether a batch of the log is an abort marker."""

@@ -69,10 +69,6 @@ class Tracked:
     shares: Shares
     lookups: Mapping[int, Lookup]
 
-    def with_lookups(self, lookups: Mapping[int, Lookup]) -> "Tracked":
-        """The rows with links as other lookups make them."""
-        return track(self.keyed, self.shares, lookups)
-
     def each(self, work: Callable[[pa.Table], Result]) -> list[Result]:
         """The results of ``work`` on each share's rows, in the order of shares."""
         return self.each_numbered(lambda _, rows: work(rows))
