@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shlex
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes, refuse_rejects
 from kcompact.dumps.records.layout import Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.shown import delimiter_option
 from kcompact.errors import InputError
+from kcompact.options.dump_options import ReadingOptions, read_options
 from siphash import SECRET
 
 SPARK = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
@@ -173,6 +176,21 @@ def test_quotes_around_some_cells_between_tabs_are_asked_about(tmp_path: Path) -
     assert f"--dialect text --columns {','.join(COLUMNS_OF_TSV)} --delimiter '\\t'" in str(refused.value.hint)
     keys = [[record.key for record in records_of(path, **how)] for how in ({"dialect": "csv"}, as_text)]
     assert keys == [[b"a", b"a"], [b'"a"', b"a"]]
+
+
+def test_options_in_hints_read_what_they_name(tmp_path: Path) -> None:
+    """Commas of names, and quotes of delimiters, are spelt as the options take them."""
+    path = tmp_path / "d.tsv"
+    path.write_text('key\tvalue\toffset\ta,b\n"a"\tv\t0\tx\na\tw\t1\tx\n')
+    with open_one(path, delimiter="\t") as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="1 of 2 rows with quotes") as refused:
+            check_notes(dump, notes)
+    words = shlex.split(str(refused.value.hint).partition("CSV's, ")[2].partition(" if they belong")[0])
+    options = dict(zip([word.lstrip("-") for word in words[::2]], words[1::2], strict=True))
+    as_read = read_options(ReadingOptions(**options))
+    assert (as_read.columns, as_read.delimiter) == (("key", "value", "offset", "a,b"), "\t")
+    assert shlex.split(delimiter_option("it's"))[1] == "it's"
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";"])

@@ -1,6 +1,5 @@
 """Whether the fields that a dump is read by were exported, and are enough to tell its keys apart."""
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
@@ -9,6 +8,7 @@ from kcompact.dumps.dialects.dialect import ROLES, TYPED, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.shown import columns_option, delimiter_option, fields_option
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
 
@@ -161,13 +161,11 @@ def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
         doubt = f"{free:,} of {rows:,} rows with quotes around a cell that needs none"
     else:
         return
-    columns = shlex.quote(",".join(shape.columns))
     places = {role: getattr(file.dialect, role) for role in ROLES}
-    parts = [f"{role}={name}" for role, name in places.items() if name != role and name in shape.columns]
-    fields = f" --fields {shlex.quote(','.join(parts))}" if parts else ""
-    delimiter = "'\\t'" if shape.delimiter == "\t" else shlex.quote(shape.delimiter)
+    renamed = {role: name for role, name in places.items() if name != role and name in shape.columns}
+    fields = f" {fields_option(renamed)}" if renamed else ""
     raise InputError(
         f"{file.path}: {doubt}: nobody can tell whether they are CSV's or a part of the data",
-        hint=f"--dialect csv{fields} if they are CSV's, --dialect text{fields} --columns {columns}"
-        f" --delimiter {delimiter} if they belong to the data",
+        hint=f"--dialect csv{fields} if they are CSV's, --dialect text{fields}"
+        f" {columns_option(shape.columns)} {delimiter_option(shape.delimiter)} if they belong to the data",
     )

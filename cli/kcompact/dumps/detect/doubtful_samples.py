@@ -5,7 +5,6 @@ A guess would lose keys or join them, and nothing in the result would show it.
 
 import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -28,7 +27,7 @@ from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
-from kcompact.dumps.records.shown import by_jq, in_jq, name_list, shown
+from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, name_list, shown
 from kcompact.errors import InputError
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
@@ -163,8 +162,8 @@ def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
     """The option for parts that have other names than in the plain envelope; "" if none has."""
     named = {role: getattr(dialect, role) for role in ROLES}
     present = {role: name for role, name in named.items() if any(True for _ in values_at(sample, name))}
-    assignments = [f"{role}={name}" for role, name in present.items() if name != role]
-    return f" --fields {shlex.quote(','.join(assignments))}" if assignments else ""
+    renamed = {role: name for role, name in present.items() if name != role}
+    return f" {fields_option(renamed)}" if renamed else ""
 
 
 def refuse_wrapped(path: str, sample: list[Row]) -> None:

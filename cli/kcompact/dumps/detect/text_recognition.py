@@ -17,11 +17,11 @@ from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_op
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import delimiter_option
 from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling_lines
 from kcompact.dumps.text.console_labels import (
     ambiguous,
     ambiguous_separator,
-    as_typed,
     readings_of,
     refuse_colons,
     refuse_label_as_key,
@@ -129,7 +129,7 @@ def _delimiter_for(file: Candidate, columns: int) -> str:
         shown_delimiters = " or ".join(repr(d) for d in exact)
         raise InputError(
             f"{file.path}: {columns} columns may be divided by {shown_delimiters}: nobody can tell",
-            hint="say by which, such as --delimiter " + " or --delimiter ".join(map(as_typed, exact)),
+            hint="say by which, such as " + " or ".join(map(delimiter_option, exact)),
         )
     at_least = next((d for d in _DELIMITERS if all(count >= gaps for count in counts[d])), None)
     if not exact and at_least is None:

@@ -1,12 +1,11 @@
 """Text that is not read: the format that it looks like, and what to do instead."""
 
 import re
-import shlex
 
 import orjson
 
 from kcompact.dumps.detect.candidate import Candidate
-from kcompact.dumps.records.shown import name_list, shown
+from kcompact.dumps.records.shown import fields_option, name_list, shown
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
 from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued
 from kcompact.dumps.text.printed_sentences import EXPORT_HINT, tell_places
@@ -45,11 +44,12 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
         )
     names = _header_names(lines)
     if names and all(line.startswith((b'"{""', b'{"')) for line in lines[1:]):
+        places = {"key": f"{names[0]}.FIELD", "value": "FIELD", "offset": f"{names[0]}.FIELD"}
         return InputError(
             f"{path}: CSV whose columns hold JSON ({name_list(names)}), so that none of them is the key",
             hint="export JSON lines with these objects within (Snowflake: OBJECT_CONSTRUCT_KEEP_NULL(*),"
             " with FILE_FORMAT = (TYPE = JSON)), and name their members:"
-            f" --fields {shlex.quote(f'key={names[0]}.FIELD,value=FIELD,offset={names[0]}.FIELD')}",
+            f" {fields_option(places)}",
         )
     if names:
         return InputError(

@@ -1,6 +1,5 @@
 """Which fields or columns are the parts of a record: by their names alone, where no table knows the tool."""
 
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +23,7 @@ from kcompact.dumps.dialects.part_names import (
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import reasons_by_name, refuse_other_spelling
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import name_list
+from kcompact.dumps.records.shown import fields_option, name_list
 from kcompact.errors import InputError
 
 FRAMES = ({"columns", "index", "data"}, {"schema", "data"}, {"0", "1"})
@@ -50,7 +49,7 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
             f" (fields: {name_list(sorted(field_names)) or 'none'})",
             hint="if pandas wrote it, write records: to_json(..., orient='records', lines=True)"
             if is_frame
-            else f"name its fields with --fields {_to_be_named(field_names)};"
+            else f"name its fields with {_fields_to_name(field_names)};"
             " a dump of bare values needs --key-field FIELD",
         )
     return Dialect(
@@ -80,8 +79,8 @@ def _named_places(
     return named, places
 
 
-def _to_be_named(field_names: set[str]) -> str:
-    """The argument of ``--fields``: for each part the one field that has its name, wherever it lies.
+def _fields_to_name(field_names: set[str]) -> str:
+    """The option ``--fields`` as it may fit: for each part the one field that has its name, wherever it lies.
 
     Without the partition, records of several would be one log, and their keys would supersede each other.
     """
@@ -94,7 +93,7 @@ def _to_be_named(field_names: set[str]) -> str:
     }
     known = {role: names[0] for role, names in fields.items() if len(names) == 1}
     asked = dict.fromkeys(("key", "value", "offset"), "FIELD")
-    return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | known).items()))
+    return fields_option(asked | known)
 
 
 def _records_within(field_names: set[str]) -> set[str]:

@@ -1,13 +1,12 @@
 """Names of a record's parts where no table knows the tool, and what is asked where they leave it open."""
 
 import re
-import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
-from kcompact.dumps.records.shown import by_jq, in_jq, name_list
+from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, name_list
 from kcompact.errors import InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -95,13 +94,12 @@ def refuse_likely_places(
         times = [name for name in beside if _innermost(name).removeprefix(begin) in ALIASES["timestamp"]]
         if times and places["timestamp"] is None and "timestamp" not in options.fields:
             named["timestamp"] = times[0]
-        fields = shlex.quote(",".join(f"{role}={name}" for role, name in named.items()))
         absent = ",".join(f"{role}=" for role in roles)
         parts = " and no ".join(roles)
         shown_names = name_list(list(dict.fromkeys(name for role in roles for name in likely[role])))
         raise InputError(
             f"{path}: no {parts} by a name that is known, but it may be the field {shown_names}",
-            hint=f"say so: --fields {fields}, or --fields {absent} if there is none",
+            hint=f"say so: {fields_option(named)}, or --fields {absent} if there is none",
         )
 
 
@@ -122,7 +120,7 @@ def refuse_windows(
     raise InputError(
         f"{path}: the key may be the field {name_list([key])} alone, or with {name_list(windows)}, as the"
         " windows of a stream are a part of its keys",
-        hint=f"say so with --fields {shlex.quote(f'key={key}')} if it is the key alone; else join them into"
+        hint=f"say so with {fields_option({'key': key})} if it is the key alone; else join them into"
         f" one field first, in JSON by {by_jq(program)}",
     )
 
@@ -150,7 +148,7 @@ def marked_deletes(names: list[str], value: str) -> tuple[str, str]:
     return message, (
         "export each delete with null for its value (Flink: upsert-kafka; Materialize: ENVELOPE UPSERT;"
         " RisingWave: FORMAT UPSERT), or set it to null in the dump; if these are records as others are:"
-        f" --fields {shlex.quote(f'value={value}')}"
+        f" {fields_option({'value': value})}"
     )
 
 
@@ -225,12 +223,11 @@ def refuse_rows_of_kafka(
 
 
 def _may_be_of_kafka(path: str, fields: Mapping[str, str]) -> InputError:
-    named = [role for role in (*PLACES, "timestamp") if role in fields]
-    option = shlex.quote(",".join(f"{role}={fields[role]}" for role in named))
+    named = {role: fields[role] for role in (*PLACES, "timestamp") if role in fields}
     places = [role for role in named if role in PLACES]
     return InputError(
         f"{path}: rows with {_together(places)}: are these where Kafka had them?",
-        hint=f"say so: --fields {option}, or --fields topic=,partition=,offset= if they are the"
+        hint=f"say so: {fields_option(named)}, or --fields topic=,partition=,offset= if they are the"
         " rows' own, whose order in the file then counts",
     )
 
@@ -253,7 +250,7 @@ def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tu
     fields = {role: names[0] for role, names in likely.items() if names}
     if not fields:
         return ()
-    option = f"--fields {shlex.quote(','.join(f'{role}={name}' for role, name in fields.items()))}"
     parts = " or ".join(f"the {role}" for role in fields)
     shown_names = name_list([name for names in likely.values() for name in names])
-    return (f"the field {shown_names} is not taken for {parts} of the record in Kafka: if it is, {option}",)
+    note = f"the field {shown_names} is not taken for {parts} of the record in Kafka: if it is"
+    return (f"{note}, {fields_option(fields)}",)

@@ -1,7 +1,6 @@
 """From fields, however they were parsed, to a Record: what JSON, CSV and text have in common."""
 
 import re
-import shlex
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -14,7 +13,7 @@ from kcompact.dumps.dialects.unexported import is_size, is_size_of_null, not_exp
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.records.shown import by_jq, in_jq, shown
+from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
@@ -47,7 +46,7 @@ def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
     name = "name" if role == "topic" and isinstance(raw, dict) and "name" in raw else name
     if place is None or re.fullmatch(r"\$?[A-Za-z_]\w*", name) is None:
         return None
-    return f"name the member that holds it: --fields {shlex.quote(f'{role}={place}.{name}')}"
+    return f"name the member that holds it: {fields_option({role: f'{place}.{name}'})}"
 
 
 _TIMESTAMP_HINT = (

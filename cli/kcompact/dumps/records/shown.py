@@ -1,12 +1,13 @@
-"""Values of a dump as messages quote them: of a length that fits a line, whatever they are."""
+"""Values of a dump as messages quote them, cut to fit a line; options and commands as hints spell them."""
 
 import json
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 LONGEST = 60
+_COMMA = re.compile(r"(?<!\\),")  # of a name, and not escaped yet
 _PLAIN_MEMBER = re.compile(r"[A-Za-z_]\w*", re.ASCII)  # others jq wants in quotes
 
 
@@ -18,6 +19,26 @@ def by_jq(program: str) -> str:
 def in_jq(path: Iterable[str]) -> str:
     """The path of a member, by names from the outermost one on, as a program of jq has it."""
     return "".join(f".{name if _PLAIN_MEMBER.fullmatch(name) else json.dumps(name)}" for name in path)
+
+
+def fields_option(places: Mapping[str, str]) -> str:
+    """The option that names the field of each part of a record, as it is typed in a shell."""
+    return f"--fields {_comma_separated(f'{role}={name}' for role, name in places.items())}"
+
+
+def columns_option(names: Iterable[str]) -> str:
+    """The option that names the columns of text, as it is typed in a shell."""
+    return f"--columns {_comma_separated(names)}"
+
+
+def _comma_separated(items: Iterable[str]) -> str:
+    return shlex.quote(",".join(_COMMA.sub(r"\,", item) for item in items))
+
+
+def delimiter_option(delimiter: str) -> str:
+    """The option that names the delimiter of text, as it is typed in a shell: always in quotes."""
+    typed = delimiter.replace("\t", r"\t").replace("'", r"'\''")
+    return f"--delimiter '{typed}'"
 
 
 def shown(raw: Any) -> str:

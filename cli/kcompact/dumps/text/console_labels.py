@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from kcompact.dumps.json.json_text import reads_as_json
 from kcompact.dumps.records.framed import MARK_WITHIN
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import delimiter_option, shown
 from kcompact.errors import InputError
 
 UNLABELLED = "a line that does not begin as the others of kafka-console-consumer do"
@@ -134,14 +134,8 @@ def ambiguous_separator(path: str, separators: list[str]) -> InputError:
     return InputError(
         f"{path}: the columns of kafka-console-consumer may be divided by"
         f" {' or '.join(map(repr, separators))}: nobody can tell",
-        hint="say by which (key.separator): "
-        + " or ".join(f"--delimiter {as_typed(text)}" for text in separators),
+        hint="say by which (key.separator): " + " or ".join(map(delimiter_option, separators)),
     )
-
-
-def as_typed(text: str) -> str:
-    """A delimiter as it is typed."""
-    return "'" + text.replace("\t", "\\t") + "'"
 
 
 def refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
@@ -154,7 +148,7 @@ def refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator
         raise InputError(
             f"{path}: a number behind each value of kafka-console-consumer, as print.schema.ids prints them",
             hint="export again without print.schema.ids, or as JSON lines (kcat -J); if it is a part of the"
-            f" values: --columns {names} --delimiter {as_typed(separator)}",
+            f" values: --columns {names} {delimiter_option(separator)}",
         )
 
 

@@ -2,7 +2,6 @@
 
 import codecs
 import re
-import shlex
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -13,7 +12,7 @@ from kcompact.dumps.records.framed import MARK_WITHIN, TextShape
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import columns_option, delimiter_option, shown
 from kcompact.dumps.text.between_records import TOOL_HINT
 from kcompact.dumps.text.console_labels import LABELS, UNLABELLED, UNLABELLED_HINT
 from kcompact.dumps.text.csv_quoting import (
@@ -110,10 +109,9 @@ def quotes_hint(shape: CsvShape, hint: str, row: bytes) -> str | None:
     """
     if shape.delimiter != "\t" or row.partition(b"\n")[0].count(b"\t") + 1 != len(shape.columns):
         return None
-    columns = shlex.quote(",".join(shape.columns))
     return (
         f"{hint} If quotes belong to the data, as in tables of ClickHouse, PostgreSQL and MySQL:"
-        f" --dialect text --columns {columns} --delimiter '\\t'"
+        f" --dialect text {columns_option(shape.columns)} --delimiter '\\t'"
     )
 
 
@@ -215,7 +213,7 @@ class CsvReader:
                 f"{shape.delimiter!r} stands twice before the value: which of them ends the key?",
                 "export as JSON lines (kcat -J), or with a delimiter that no key holds: kcat -K '\\t'; only"
                 " if no key holds one (it would be cut there, and taken for another):"
-                f" --delimiter {shlex.quote(shape.delimiter)}",
+                f" {delimiter_option(shape.delimiter)}",
             )
         return cells
 

@@ -1,11 +1,11 @@
 """Text without a header line or labels: a key and a value by the delimiter between them."""
 
 import re
-import shlex
 from collections import Counter
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
+from kcompact.dumps.records.shown import delimiter_option
 from kcompact.dumps.text.csv_quoting import QUOTED, BadCsvError, Cells, cells_of
 from kcompact.dumps.text.csv_reader import first_cells, may_cut_key
 from kcompact.errors import InputError
@@ -69,9 +69,9 @@ def columns_to_type(lines: list[bytes]) -> str:
     """Options that may fit such text, for a message: a delimiter that every line has as often as most do."""
     before_json = _before_json(lines)
     if before_json is not None:
-        return f"--columns key,value --delimiter {shlex.quote(before_json)}"
+        return f"--columns key,value {delimiter_option(before_json)}"
     for sign in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
-        delimiter = sign if sign in _SPELT else _with_blanks(sign, lines)
+        delimiter = sign if sign == "\t" else _with_blanks(sign, lines)
         quoting = next(filter(None, (quoting_in(line, delimiter) for line in lines)), "none")
         try:
             rows = [cells_of(line, delimiter.encode(), quoting) for line in lines]
@@ -81,7 +81,7 @@ def columns_to_type(lines: list[bytes]) -> str:
         is_likely = 1 < width <= min(map(len, rows)) and width <= _MOST_COLUMNS
         names = _names_for(width, rows) if is_likely and not _is_part_of_run(sign, lines) else None
         if names is not None:
-            return f"{_DIALECTS[quoting]}--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
+            return f"{_DIALECTS[quoting]}--columns {names} {delimiter_option(delimiter)}"
     return "--columns NAME,... --delimiter TEXT"
 
 
@@ -197,7 +197,6 @@ _QUOTED = re.compile(rb'".*"', re.DOTALL)
 
 _MOST_COLUMNS = 12  # that are worth writing out
 _DIALECTS = {"none": "", "rfc4180": "--dialect csv ", "backslash": "--dialect spark-csv "}
-_SPELT = {"\t": "\\t"}
 _KEY_VALUE = "key,value"
 _COLUMNS = {
     2: (_KEY_VALUE,),

@@ -1,10 +1,9 @@
 """Sentences of programs about records that they consume: words, places and times where a key would be."""
 
 import re
-import shlex
 
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import delimiter_option, shown
 from kcompact.dumps.text.csv_reader import first_cells
 from kcompact.errors import InputError
 
@@ -46,17 +45,13 @@ def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options:
             text = shown(matching[0].decode("utf-8", "replace"))
             raise InputError(
                 f"{path}: what would be keys are {kind}: {text}",
-                hint=f"{EXPORT_HINT}; if they are keys: --columns key,value --delimiter {_quoted(delimiter)}",
+                hint=f"{EXPORT_HINT}; if they are keys: --columns key,value {delimiter_option(delimiter)}",
             )
     values = [pair[1] for pair in pairs if pair[1:] and pair[1]]
     if delimiter != "\t" and values and all(value[:1] == b" " for value in values):
-        with_blank, without = _quoted(f"{delimiter} "), _quoted(delimiter)
         raise InputError(
             f"{path}: a blank follows {delimiter!r} in every line, as in what programs print",
-            hint=f"if it stands between keys and values: --columns key,value --delimiter {with_blank}, or"
-            f" {without} where values begin with a blank; if not, {EXPORT_HINT}",
+            hint=f"if it stands between keys and values: --columns key,value"
+            f" {delimiter_option(f'{delimiter} ')}, or {delimiter_option(delimiter)} where values begin with"
+            f" a blank; if not, {EXPORT_HINT}",
         )
-
-
-def _quoted(delimiter: str) -> str:
-    return shlex.quote(delimiter.replace("\t", "\\t"))
