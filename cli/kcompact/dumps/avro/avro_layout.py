@@ -27,7 +27,7 @@ from kcompact.dumps.avro.avro_container import (
     unpack,
 )
 from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, Datum, RecordReader
-from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, kinds_at, wire_schema
+from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, kind_names_at, wire_schema
 from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.choosing import notes_on_columns
 from kcompact.dumps.detect.event_proposals import (
@@ -80,17 +80,12 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
         rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
         flag = check_delete_flags(path, dialect, rows, marks, options)
         dialect = replace(dialect, delete_flag=flag)
-    kinds = {part: _kinds(header.schema, part) for part in (dialect.key, dialect.value) if part}
+    kinds = {part: kind_names_at(header.schema, part) for part in (dialect.key, dialect.value) if part}
     of_bytes = [part for part in kinds if kinds[part] == {"bytes"}]  # which takes no null
     if parts := [part for part in kinds if part in of_bytes or kinds[part] - _WITHOUT_TEXT]:
         rows = with_bytes_unread(_first_rows(data_path, header, parts), of_bytes)
         notes += notes_on_columns(path, dialect, rows, options)
     return Recognised("avro", dialect, AvroShape(header), notes=notes)
-
-
-def _kinds(schema: Any, dotted: str) -> set[str]:
-    """The names of the types that a field may have."""
-    return {str(kind["type"] if isinstance(kind, dict) else kind) for kind in kinds_at(schema, dotted)}
 
 
 _WITHOUT_TEXT = {"bytes", "fixed", "null"}

@@ -237,17 +237,13 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
     if logical.startswith(_NO_POINTS_IN_TIME):
         refuse_no_timestamp(columns.path, dialect.timestamp, logical)
     unit = next((unit for ending, unit in _UNITS.items() if logical.endswith(ending)), None)
-    # Text may have been damaged on the way (U+FFFD), bytes not.
-    key_kinds = [
-        kind.get("type") if isinstance(kind, dict) else kind for kind in kinds_at(schema, dialect.key)
-    ]
-    byte_exact = "string" not in key_kinds
+    key_kinds = kind_names_at(schema, dialect.key)
     return replace(
         dialect,
         timestamp_unit=unit or dialect.timestamp_unit,
         is_zoneless=logical.startswith("local-"),
-        byte_exact=byte_exact,
-        doubles=options.dialect is None and any(kind in ("float", "double") for kind in key_kinds),
+        byte_exact="string" not in key_kinds,  # text may have been damaged on the way (U+FFFD), bytes not
+        doubles=options.dialect is None and not key_kinds.isdisjoint(("float", "double")),
     )
 
 
@@ -281,6 +277,11 @@ def kinds_at(schema: Any, dotted: str | None) -> list[Any]:
         kind = next((child["type"] for child in fields if child["name"] == name), [])
         kind = in_maps[0] if in_maps else kind
     return _as_union(kind)
+
+
+def kind_names_at(schema: Any, dotted: str | None) -> set[str]:
+    """The names of the types that a field may have: ``null``, ``string``, ``record`` and so on."""
+    return {str(kind["type"] if isinstance(kind, dict) else kind) for kind in kinds_at(schema, dotted)}
 
 
 def _logical_type(kinds: list[Any]) -> str:

@@ -209,18 +209,11 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    return any(
-        is_type(kind)
-        for is_type in (
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-            pa.types.is_binary_view,
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_string_view,
-        )
+    of_bytes = (
+        *(pa.types.is_binary, pa.types.is_large_binary),
+        *(pa.types.is_fixed_size_binary, pa.types.is_binary_view),
     )
+    return _is_text(kind) or any(is_type(kind) for is_type in of_bytes)
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
