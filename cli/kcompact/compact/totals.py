@@ -95,7 +95,7 @@ def outcome_of(
     for stretch in stretches:
         stretches_of[stretch.log_id].append(stretch)
     for log in outcome.logs:
-        parts, of_log = _by_offset(parts_of[log.log_id]), stretches_of[log.log_id]
+        parts, of_log = sorted(parts_of[log.log_id], key=attrgetter("first_offset")), stretches_of[log.log_id]
         _add_keys(log, parts)
         outcome.removed_keys += [PartRange(f"removed-{part.task}", *part.removed_range) for part in parts]
         records = sum(stretch.records for stretch in of_log)
@@ -128,13 +128,9 @@ def _add_keys(log: LogOutcome, parts: list[ReportedLog]) -> None:
         log.removed_keys += part.removed_keys
 
 
-def _by_offset(parts: list[ReportedLog]) -> list[ReportedLog]:
-    return sorted(parts, key=lambda part: part.first_offset)
-
-
 def _stretches(summaries: list[LogSummary], parts: list[ReportedLog]) -> list[KeptStretch]:
     below, records = {}, 0  # split_id -> records of the log in splits of lower offsets
-    for summary in sorted(summaries, key=lambda summary: summary.first_offset):
+    for summary in sorted(summaries, key=attrgetter("first_offset")):
         below[summary.split_id] = records
         records += summary.records
     return [(part, below[part.split_id]) for part in parts]

@@ -19,6 +19,7 @@ from kcompact.dumps.opened_files import TOPIC_BY_NAME, open_group, opened_apart
 from kcompact.dumps.options import LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import grouped, refuse_tombstones_apart
 from kcompact.dumps.records.layout import DumpFile, Split
+from kcompact.dumps.records.shown import some_files
 from kcompact.errors import InputError, NoRecordsError, StoreError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
@@ -29,7 +30,6 @@ Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
 
 MOST_OPENING_TASKS = 256
 _OPENED_AT_ONCE = 4  # by one task, of a store's objects: recognising takes time, too
-_LEFT_OUT = "without any record, left out"
 _OPENED_BY_TASK = 1000  # files on a disk of all tasks: a task that opened fewer would mostly be started
 
 
@@ -117,7 +117,8 @@ def open_dump(
         dump = Dump(tuple(_agreed(files)), options, stack.pop_all(), stamps, left_out)
         dump.numbers = numbers
         if empty := sorted({*range(len(groups))} - {*numbers}):
-            dump.notes.append(_note_on([next(iter(groups[n].values())) for n in empty], _LEFT_OUT))
+            paths_of_empty = [next(iter(groups[n].values())) for n in empty]
+            dump.notes.append(f"{some_files(paths_of_empty)}: without any record, left out")
         dump.notes += notes_on_files(paths)
         return dump
 
@@ -213,11 +214,7 @@ def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
     if len(by_name) > FEW:
         topics = few([note.removeprefix(TOPIC_BY_NAME) for note in by_name])
         paths[f"{TOPIC_BY_NAME}{topics}"] = [path for note in by_name for path in paths.pop(note)]
-    return [_note_on(about, note) for note, about in paths.items()]
-
-
-def _note_on(paths: list[str], note: str) -> str:
-    return f"{paths[0]}: {note}" if len(paths) == 1 else f"{len(paths)} files ({paths[0]}, ...): {note}"
+    return [f"{some_files(about)}: {note}" for note, about in paths.items()]
 
 
 def _agreed(files: list[DumpFile]) -> list[DumpFile]:

@@ -50,6 +50,11 @@ def shown(raw: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def some_files(paths: list[str]) -> str:
+    """The file that a note is about, or the number of files and the first one."""
+    return paths[0] if len(paths) == 1 else f"{len(paths)} files ({paths[0]}, ...)"
+
+
 def name_list(names: list[str], most: int = 20) -> str:
     """The first of many names, each cut where it is long."""
     shortened = [name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names[:most]]

@@ -8,7 +8,7 @@ from kcompact.counted import counted
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import OutputPlan
 from kcompact.dumps.records.layout import Chosen, ConversionNotes, DumpFile
-from kcompact.dumps.records.shown import name_list
+from kcompact.dumps.records.shown import name_list, some_files
 from kcompact.dumps.writers.writer import Writer
 
 
@@ -57,7 +57,7 @@ def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNo
         names = dict.fromkeys(name for notes in by_file.get(file.file_id, ()) for name in notes.fields_beside)
         if names:
             paths.setdefault(name_list(list(names)), []).append(file.path)
-    return [f"{_files(about)}: {_NOT_THERE}: {names}" for names, about in paths.items()]
+    return [f"{some_files(about)}: {_NOT_THERE}: {names}" for names, about in paths.items()]
 
 
 def _doubtful(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> Iterator[str]:
@@ -84,7 +84,3 @@ _DOUBTS = {
 """By what is counted while records are converted: what a note says of them."""
 
 _NOT_THERE = "not in the output, which holds the parts of records alone"
-
-
-def _files(paths: list[str]) -> str:
-    return paths[0] if len(paths) == 1 else f"{len(paths)} files ({paths[0]}, ...)"
