@@ -43,7 +43,7 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
 
 
 def _no_such_fields(path: str, fields: tuple[str, ...], file_notes: Mapping[int, SplitNotes]) -> InputError:
-    """For --key-field of names that no value has."""
+    """The error for ``--key-field`` with names that no value has."""
     for name in FORMATS:
         if any(notes.counts.get(f"{name}_events") for notes in file_notes.values()):
             return InputError(

@@ -17,7 +17,7 @@ from kcompact.errors import InputError
 
 @dataclass(frozen=True)
 class NullText:
-    """So many keys or values (``role``) of a file that are a text as which programs write nulls."""
+    """How many keys or values (``role``) of a file are a text that programs write for null."""
 
     role: str
     text: str
@@ -29,7 +29,7 @@ class NullText:
         return f"--tombstone {quote(f'literal:{self.text}')}"
 
     def of(self, file: DumpFile) -> str:
-        """All that there is to say of it."""
+        """The sentence that notes and errors begin with."""
         as_one = ", and all of them count as one key" if self.role == "key" and self.count > 1 else ""
         verb = "is" if self.count == 1 else "are"
         units = counted(self.count, self.role)
@@ -37,9 +37,9 @@ class NullText:
 
 
 def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """Notes on keys of JSON that are a word as which JavaScript or Python write a null as text.
+    """Notes on sampled keys of JSON that are a word by which programs write null, such as ``undefined``.
 
-    Cells of CSV are counted, all of them.
+    Not for CSV, of which all cells are counted while they are read.
     """
     if dialect.layouts == ("csv_lines",) or dialect.key_encoding != "text" or dialect.null_literal:
         return ()

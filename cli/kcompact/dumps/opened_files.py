@@ -1,7 +1,7 @@
 """One file of a dump, or files side by side, opened: recognised, named, and cut where workers open them.
 
-Objects of a store are opened by the task that has them. Of a large one only its beginning and its end are
-brought, and what lies around its cuts, where these tell all that can be told before it is read.
+Objects of a store are opened by tasks, a share of them each. Of a large object only the beginning, the end
+and the bytes around its cuts are fetched, where these are enough to recognise and to cut it.
 """
 
 import os

@@ -71,9 +71,7 @@ class ReadOptions:
     canonical_keys: bool = False
     topics: frozenset[str] = frozenset()  # empty: all
     partitions: tuple[range, ...] = ()  # empty: all
-    may_be_converted: bool = (
-        False  # AFTER of ``verify``: perhaps kcompact wrote it, from what the other options describe
-    )
+    may_be_converted: bool = False  # AFTER of ``verify``: kcompact may have written it from BEFORE
     aborts: Aborts = Aborts.UNKNOWN
     keep_going: bool = False  # leave out what cannot be read, with its logs, instead of refusing the dump
     left_out: LeftOut = NOTHING_LEFT_OUT

@@ -74,21 +74,21 @@ def _unknown_lines(file: DumpFile, notes: SplitNotes) -> list[str]:
 
 
 def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
-    """Values of no text, by a tool that writes a word for null: a user may have told it to write nothing."""
+    """A remark on empty values by a tool that writes a word for null, but can be set to write nothing."""
     dialect, count = file.dialect, notes.counts.get("missing_value", 0)
     is_certain = dialect.null_literal is None or dialect.missing_value == "null" or options.tombstone
     if is_certain or not count or notes.counts.get("literal_value"):
         return []
     text = (
         f"{file.path}: {counted(count, 'record')} with nothing as value: an empty one, as"
-        f" {dialect.short_tool} writes {dialect.null_literal} for a tombstone; if it was told to write"
+        f" {dialect.short_tool} writes {dialect.null_literal} for a tombstone; if it was set to write"
         " nothing, --tombstone missing takes them as such"
     )
     return [text]
 
 
 def _without_tombstones(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
-    """Values that are not there, and empty by what the user says tombstones are, of which that shows none."""
+    """A remark where ``--tombstone`` matches no value, and reads values that are not there as empty ones."""
     count, tombstone = notes.counts.get("missing_value", 0), options.tombstone
     is_meant = tombstone is None or tombstone == "none" or notes.counts.get("literal_value")
     if is_meant or not count or file.dialect.missing_value == "null":

@@ -29,8 +29,8 @@ _BRANCHES: dict[str, type | tuple[type, ...]] = {
 def refuse_avro_json(path: str, dialect: Dialect, sample: list[Row]) -> None:
     """Raise InputError for records in Avro's JSON.
 
-    A value may well be ``{"string": "x"}``: what tells is an offset of that form, all keys and all values, or
-    values that are bytes, all of them.
+    A value may well be ``{"string": "x"}`` by chance. Signs are an offset of that form, keys and values that
+    all have it, or values that are all ``{"bytes": ...}``.
     """
     values = _values_by_role(sample)
     has_no_numbers = any(_all_of(values[role], _NUMBERS) for role in ("offset", "partition"))

@@ -22,8 +22,8 @@ def array_encodings(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Changes of the dialect where keys or values are arrays of bytes, and notes.
 
-    Raises InputError where nobody can tell. Values beside keys of text are JSON, if no size says otherwise,
-    and so are all with a dialect that the user names.
+    Raises InputError where nobody can tell. Arrays beside keys of text are JSON unless a size says otherwise;
+    with a dialect that the user names, all arrays are.
     """
     arrays = {role: _arrays_of(role, dialect, sample) for role in ("key", "value")}
     roles = [role for role, lists in arrays.items() if any(lists)]
@@ -74,7 +74,7 @@ def _decoded(value: Any) -> bytes | None:
 
 
 def _are_text(arrays: list[list[int]]) -> bool:
-    """Whether the bytes are printable text. So are shares of a hundred, if not in keys and values alike."""
+    """Whether the bytes are printable text. Percentages look so as well, but hardly as keys and values."""
     return sum(map(len, arrays)) >= _ENOUGH and all(is_printable(_decoded(array) or b"") for array in arrays)
 
 

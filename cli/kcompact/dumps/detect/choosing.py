@@ -155,9 +155,9 @@ def _notes_on_empty_keys(names: Iterable[str], options: ReadOptions) -> tuple[st
 
 
 def _may_mean_none(layout: str, dialect: Dialect, sample: list[Row]) -> bool:
-    """Whether empty keys of JSON by an unknown tool may stand for none, as no record lacks a key.
+    """Whether empty keys in JSON of an unknown tool may mean "no key": no sampled key is null or missing.
 
-    So does Go's ``string(key)``: records without a key are one key then.
+    Go's ``string(key)`` writes no key as an empty one; read as such, all those records would have one key.
     """
     keys = [*values_at(sample, dialect.key)]
     is_open = layout != "csv_lines" and not dialect.sure and dialect.key_encoding == "text"
@@ -167,8 +167,8 @@ def _may_mean_none(layout: str, dialect: Dialect, sample: list[Row]) -> bool:
 def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Refuse keys that are numbers with an exponent, as spreadsheets save long ones. Raises InputError.
 
-    So pandas writes whole numbers in a column where one is missing. Of kcompact's own CSV, known by its
-    column of encodings, a note is returned: they may have been there.
+    pandas writes whole numbers so where the column has a gap. For kcompact's own CSV, known by its column of
+    encodings, it is only a note: the keys may have been such texts before.
     """
     keys = [*values_at(sample, dialect.key)]
     is_rounded = is_rounded_number if {*JSON}.issuperset(dialect.layouts) else is_rounded_text

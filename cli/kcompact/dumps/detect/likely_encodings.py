@@ -69,7 +69,7 @@ def _decoded(texts: Iterable[str], encoding: str = "base64") -> list[bytes] | No
 
 
 def is_in_threes(text: str) -> bool:
-    """Whether base64 stands for bytes in threes, so that no bit of it has to be zero."""
+    """Whether base64 is of three bytes, or six, ...: then it needs no padding and no bits that are zero."""
     return _length(text) % 4 == 0
 
 
@@ -91,9 +91,10 @@ def is_printable(data: bytes) -> bool:
 
 
 def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
-    """A note on values of columns that are what Python prints of bytes, beside which ``None`` is hardly text.
+    """A note on columns whose values all look like ``b'...'``, as Python prints bytes.
 
-    Columns may hold bytes as they are, so nobody knows that these are to be decoded.
+    ``None`` among them may be null. They are not decoded: columns can hold bytes as they are, so such text
+    may be meant.
     """
     texts = {value.decode("utf-8", "replace") for value in values if value} - {PYTHON_NONE}
     if not texts or not all(map(PYTHON_BYTES.fullmatch, texts)):

@@ -23,12 +23,12 @@ def _members(values: Iterable[Any], name: str) -> Iterator[Any]:
 
 
 def texts_among(values: Iterable[Any]) -> Iterator[str]:
-    """Those that are text, and not empty."""
+    """The values that are text, and not empty."""
     return (value for value in values if isinstance(value, str) and value)
 
 
 def with_bytes_unread(rows: list[Row], places: Collection[str]) -> list[Row]:
-    """The rows, of whose bytes at these places the checks of text see only whether they are empty."""
+    """The rows with a mark for the bytes at these places: checks of text only see whether they are empty."""
     return [row | {place: _unread(row[place]) for place in places} for row in rows]
 
 

@@ -10,7 +10,7 @@ JSON = ("json_lines", "json_objects", "json_array")
 TYPED = {"avro", "parquet"}
 
 QUOTING = "quoting"
-"""The way in which cells are quoted tells whether a tool tells null from empty (``doubts.py``)."""
+"""Instead of a count: how cells are quoted shows whether the tool tells null from empty (``doubts.py``)."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Dialect:
     """One row of the dialect table; as part of a DumpFile, with the user's options worked in.
 
     Roles name the fields as dotted paths ("metadata.offset"); None: the dump never has it. ``signature``
-    holds paths that must occur in the file's first records, ``lacking`` paths that must not. ``order``, the
-    order of its names, tells tools apart that write the same names, and mean the same by them.
+    holds paths that must occur in the file's first records, ``lacking`` paths that must not. ``order`` is the
+    order in which the tool writes its fields: it tells apart tools that write the same names.
     """
 
     name: str
@@ -81,9 +81,7 @@ class Dialect:
     listed: bool = False  # a record is a JSON array; roles are indexes
     labelled: bool = False  # cells such as ``Partition:0``
     key_fields: tuple[str, ...] = ()  # paths below the value, which make the key (--key-field)
-    cdc: str | None = (
-        None  # values are change events, their deletes tombstones: a name in change_events.FORMATS
-    )
+    cdc: str | None = None  # values are change events of this format (change_events.FORMATS)
 
     byte_exact: bool = False  # keys come out as the bytes they are: U+FFFD is no sign of loss
     doubles: bool = False  # JSON numbers went through a double: large integers were rounded

@@ -1,4 +1,4 @@
-"""Dialects of CSV and text dumps. The first row that fits wins, so what is told by more stands before."""
+"""Dialects of CSV and text dumps. The first row that fits wins, so rows with more signs come first."""
 
 from functools import partial
 

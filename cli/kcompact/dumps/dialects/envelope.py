@@ -27,7 +27,7 @@ from kcompact.dumps.records.shown import fields_option, name_list
 from kcompact.errors import InputError
 
 FRAMES = ({"columns", "index", "data"}, {"schema", "data"}, {"0", "1"})
-"""Fields by which a table as a whole is known that pandas wrote as one JSON object."""
+"""The fields of the one JSON object that pandas writes for a whole table, for each way to write it."""
 
 
 def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadOptions) -> Dialect:

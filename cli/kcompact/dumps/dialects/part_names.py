@@ -54,10 +54,10 @@ def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def in_rows(names: Sequence[str]) -> dict[str, list[str]]:
-    """The same in rows without an envelope, whose own columns may be called ``offset`` or ``topic``.
+    """As ``fields_by_role``, for rows without an envelope, whose own columns may be called ``offset``.
 
-    Only names that Kafka's is in count: ``_kafka_offset``, as Connect's InsertField is mostly told,
-    ``_hoodie_kafka_source_offset``, ``_kafka_metadata.offset``.
+    Only names that contain ``kafka`` count: ``_kafka_offset``, as Connect's InsertField is mostly set to
+    write, ``_hoodie_kafka_source_offset``, ``_kafka_metadata.offset``.
     """
     roles = ("topic", "partition", "offset", "timestamp")
     plain_names = {name: plain_name(name) for name in names if "kafka" in plain_name(name)}
@@ -69,10 +69,10 @@ def in_rows(names: Sequence[str]) -> dict[str, list[str]]:
 def refuse_likely_places(
     path: str, places: Mapping[str, str | None], names: Collection[str], options: ReadOptions
 ) -> None:
-    """Raise InputError where the topic, partition or offset would be taken for absent, and may not be.
+    """Raise InputError where no field is recognised as the topic, partition or offset, but one may be it.
 
-    ``names`` are fields, those in others as dotted paths; what is in keys, values and headers is their own,
-    but for headers that are called as Kafka's: Spring puts a record's place there.
+    ``names`` are fields, as dotted paths where they lie within others. Fields within keys, values and headers
+    do not count, except for headers whose names begin with ``kafka``: Spring puts a record's place there.
     """
     headers = path_of(places["headers"])[:1] if places["headers"] else ()
     of_kafka = [

@@ -19,7 +19,7 @@ REASONS = (
     *("error", "exception", "deserialization error", "decode error", "decoding error", "parse error"),
     "too large",
 )
-"""In words, the ends of such fields' names; before them may stand whose reason it is."""
+"""How the names of such fields end, in words; ``key`` or ``value`` may stand before."""
 _REASON = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exceeded|toolarge)"
 # Of Confluent's extension of VS Code: true where a part is larger than it asks for.
 _EXCEEDED = "exceededfields"

@@ -42,10 +42,10 @@ _NAMES = {
 def late_names(
     layout: str, dialect: Dialect, field_names: frozenset[str], *, is_told_value: bool
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs (role, name) of members to look at where a record has them, as the first records had not.
+    """Pairs (role, name) of members that no first record had, to be looked at where a later one has them.
 
-    Of rows, whose own members may be called anything, only those that Kafka's name is in. Marks of changes
-    count where the user does not say which field is the value.
+    Of rows without an envelope, whose own members may be called anything, only names that contain ``kafka``.
+    Marks of changes count unless the user says which field is the value.
     """
     if layout not in JSON or dialect.listed or dialect.value is None:
         return ()
