@@ -1,4 +1,4 @@
-"""A dump that was read: its rows by key, still in Spark's hands, and what the driver was told of it."""
+"""A dump that was read: its rows by key, kept by Spark, and the summaries and notes that the driver has."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping

@@ -112,4 +112,4 @@ def _tie_note(turn: Turn, log_id: int, names: Mapping[int, str]) -> str:
     """Of many equally dirty logs it names a few: each has such a note."""
     others = few([names[other] for other in turn.tied[: FEW + 2] if other != log_id])  # enough for its dots
     place = "first" if log_id in turn.first else "later, so that retention found it uncleaned"
-    return f"equally dirty as {others}: which a broker cleans first is not told; this one is taken {place}"
+    return f"equally dirty as {others}: which a broker cleans first is not known; this one is taken {place}"

@@ -82,9 +82,9 @@ def write(path: Path, data: bytes) -> None:
 
 
 def copy_range(source: BinaryIO, out: BinaryIO, length: int) -> int:
-    """Append up to ``length`` bytes from the position of ``source``, in the kernel; the bytes copied.
+    """Append up to ``length`` bytes from the position of ``source``, in the kernel; return how many.
 
-    None at all where the file system cannot do that.
+    0 where the file system cannot do that.
     """
     try:
         return system.copy_file_range(source.fileno(), out.fileno(), length)

@@ -1,4 +1,4 @@
-"""Replacing: files and folders, when asked to, and of a folder only the files that are written anew."""
+"""Replacing, only when asked to: a file, or a folder that holds nothing but what is written anew."""
 
 import errno
 import os

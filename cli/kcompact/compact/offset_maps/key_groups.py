@@ -48,7 +48,7 @@ class HowToRead:
     plan: IndexPlan
     merge_tasks: int
     sections: Sections | None = None  # None: nothing is known but that all of each log is dirty
-    tells_steps: bool = False  # it is told of each record which one of its key comes before it
+    tells_steps: bool = False  # tasks send a step to each record, from the one of its key before it
 
     @property
     def tells_sizes(self) -> bool:

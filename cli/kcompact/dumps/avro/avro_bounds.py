@@ -29,7 +29,7 @@ class _Node:
 
 
 class AvroBounds:
-    """Of one schema. Raises ValueError for one whose records have no end, or next to none."""
+    """The limits of one schema. Raises ValueError for one whose records have no end, or nearly none."""
 
     def __init__(self, wire: WireSchema) -> None:
         self._wire = wire

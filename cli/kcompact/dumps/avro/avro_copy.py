@@ -66,7 +66,7 @@ def _runs_by_block(chosen: Chosen) -> Iterator[tuple[int, int, Iterator[tuple[in
     Records that touch are one range.
     """
     positions, behind = chosen.positions, chosen.positions + chosen.record_bytes
-    # Blocks are told apart by higher bits: no run reaches into the next one.
+    # The block is in the higher bits of a position, so no run reaches from one block into the next.
     firsts = np.flatnonzero(np.append(True, positions[1:] != behind[:-1]))
     lasts = np.append(firsts[1:], len(positions)) - 1
     offsets = positions[firsts] >> BLOCK_SHIFT

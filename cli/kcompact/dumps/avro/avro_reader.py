@@ -106,7 +106,7 @@ class RecordReader:
 
 
 def branch_bytes(kind: Any) -> int:
-    """How many bytes of a union's branch say nothing: the first, with one branch beside null."""
+    """How many bytes before a value only number a branch: 1 in a union of null and one other type, else 0."""
     return 1 if is_in_union(kind) or (isinstance(kind, list) and len(branches(kind)) == 1) else 0
 
 
@@ -121,7 +121,7 @@ _BYTES, _INTEGER, _DATUM, _UNION = "bytes", "integer", "datum", "union"
 
 
 def _kind_of(value: Any, role: str) -> str:
-    """Of a value in a map of several types, each of which is what it is. Raises UnreadableError."""
+    """The kind of a value in a map of several types, by the value itself. Raises UnreadableError."""
     if isinstance(value, bytes):
         return _BYTES
     if type(value) is int:

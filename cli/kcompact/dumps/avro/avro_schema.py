@@ -125,10 +125,10 @@ def _types_in(kind: Any) -> Iterator[str]:
 
 
 OUR_RECORD = "kcompact.KafkaRecord"
-"""The name of the records that we write, whose keys are the bytes that keys of every type became."""
+"""The name of the records that we write, whose keys are bytes whatever type they had before."""
 
 BRANCH = "kcompact_branch"
-"""The name of that field, whose value is None."""
+"""The name of the field that ``_as_record`` puts before a record's own; its value is always None."""
 
 
 def is_in_union(wire_type: Any) -> bool:

@@ -167,7 +167,7 @@ def member_of(text: str, start: int, name: str) -> tuple[int, int]:
 
 
 def element_of(text: str, start: int, index: str) -> tuple[int, int]:
-    """Likewise of an element, by its number from 0, of the array that starts at ``start``."""
+    """Where an element is, by its number from 0, in the array that starts at ``start``; ``text`` as above."""
     at = past_blanks(text, past_blanks(text, start) + 1)
     for _ in range(int(index)):
         _, at = DECODER.raw_decode(text, at)
@@ -275,7 +275,7 @@ def _compact(value: Any) -> str:
 
 
 def reads_as_json(text: bytes) -> bool:
-    """Whether a string could be mistaken for another JSON value once its quotes are gone."""
+    """Whether text is a JSON value: a string of this text is another value once its quotes are gone."""
     if not text or text[0] not in _OPENINGS:
         return False
     try:

@@ -158,7 +158,7 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
 def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
     path = Path(_whole_name("-o", output))
     above = _above_all(arguments, files)
-    if output.endswith("/") or is_folder(path) or (above and not _is_a_file_s(path, PurePath(above))):
+    if output.endswith("/") or is_folder(path) or (above and not _names_a_file(path, PurePath(above))):
         return _in_folder(files, path, above)
     return OutputNames((path,))
 
@@ -174,8 +174,8 @@ def _above_all(arguments: list[str], files: list[str]) -> str:
     return os.path.join(Path(argument), "") if is_folder(argument) else ""  # noqa: PTH118  ends in a slash
 
 
-def _is_a_file_s(output: Path, folder: PurePath) -> bool:
-    """Whether the name of an output for a folder's dump is that of a file, and not of one more folder."""
+def _names_a_file(output: Path, folder: PurePath) -> bool:
+    """Whether the name of an output for a folder's dump ends as a file's, and not as the folder's does."""
     suffix = PurePath(split_suffixes(output.name)[1]).suffix or output.suffix
     return suffix.lower() in DATA_SUFFIXES | CONTAINER_SUFFIXES.keys() and suffix != folder.suffix
 

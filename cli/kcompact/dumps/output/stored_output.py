@@ -1,8 +1,8 @@
 """An output on a store without rename: part files under names of their own, a manifest, ``_SUCCESS`` last.
 
 Parts of different runs have different names, so that new ones can be written beside old ones. The manifest
-(one object, replaced as a whole) says which of them are the dump: readers of ours look at it alone. Readers
-that know nothing of it heed ``_SUCCESS``, which is not there while parts of two runs are.
+(one object, replaced as a whole) lists the parts that are the dump: kcompact reads those alone. Other readers
+look for ``_SUCCESS``, which is absent while parts of two runs are there.
 """
 
 import fnmatch

@@ -163,7 +163,7 @@ def reading_footer(path: str, data: ParquetInput) -> Iterator[None]:
 
 
 class _NoBytes(io.RawIOBase):
-    """A file of any size that ends what reads it, as all before the first byte is in order."""
+    """An endless file whose first read raises _NoBytesError: all that a reader checks before is in order."""
 
     def readable(self) -> bool:
         return True
@@ -184,7 +184,7 @@ class _NoBytes(io.RawIOBase):
 
 
 class _NoBytesError(Exception):
-    """A row group's first byte was asked for: nothing is wrong with what its columns are said to be."""
+    """A row group's first byte was asked for: the table of contents is in order, as far as it is checked."""
 
 
 def check_columns(about: "parquet.FileMetaData") -> None:

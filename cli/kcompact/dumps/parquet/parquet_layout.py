@@ -267,7 +267,7 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
             )
             if first < behind:
                 value = file.dialect.value
-                # Tombstones were told by the statistics where these know of none: here they are held to it.
+                # The index pass relies on statistics that count no null: here the values are checked.
                 never_null = value if value and has_no_null(source, group, value) else None
                 for rows in _rows_of(source, group, positions[first:behind] & _IN_GROUP, never_null):
                     yield group.number, rows

@@ -70,10 +70,10 @@ Reader = Callable[[bytes, int], Record]
 
 
 class FramedLayout(Layout):
-    """A Layout, but for where records are (``frames``, ``plan``) and what they say (``reader``)."""
+    """A Layout whose subclasses find records (``frames``, ``plan``) and name what reads one (``reader``)."""
 
     reader: ClassVar[Callable[..., Reader]]
-    """Called with file, notes and ``values``; where that is False, only whether a value is null is right."""
+    """Called with file, notes and ``values``; if that is False, only whether a value is null matters."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """One range, where records can only be recognised from the first one on."""

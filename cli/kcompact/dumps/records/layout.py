@@ -39,7 +39,7 @@ class DumpFile:
     partitions: tuple[range, ...] = ()  # likewise
     left_out: LeftOut = NOTHING_LEFT_OUT  # records of these logs are not indexed
     origin: Origin | None = None  # where each task gets it from, if it is on no disk as plain bytes
-    dump_bytes: int = 0  # data_bytes of all files of the dump: what pays for a large one costs a small one
+    dump_bytes: int = 0  # data_bytes of all files of the dump: compiled loops only pay for large ones
 
     @property
     def wants_all(self) -> bool:
@@ -92,7 +92,7 @@ class SplitNotes:
     fields_seen: dict[str, int] = field(default_factory=dict)  # records that have a key, value, ...
     examples: dict[str, list[str]] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)  # topic -> tables whose rows its events change
-    key_type: str | None = None  # keys of another type may have the same bytes; None: the bytes tell all
+    key_type: str | None = None  # of typed keys, as equal bytes may be two keys; None: bytes compare right
 
     def count(self, name: str, more: int = 1) -> None:
         """Count so many more in ``counts``; none leave it as it is."""

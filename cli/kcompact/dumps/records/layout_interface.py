@@ -183,9 +183,9 @@ def _wanted(entries: Iterable[Entry], part: SplitToIndex) -> Iterator[Entry]:
 def _joined_tombstones(
     entries: Iterable[Entry], notes: SplitNotes, together: Callable[[Entry, Entry], int]
 ) -> Iterator[Entry]:
-    """Records, with a null that has no key directly after a delete made one with it: it is its tombstone.
+    """The records, in which a null without a key directly after a delete is merged into that delete.
 
-    By itself it would not show whose tombstone it is, so the two stay or go together.
+    It is the delete's tombstone, but does not say so itself, so the two stay or go together.
     """
     last: Entry | None = None
     for entry in entries:

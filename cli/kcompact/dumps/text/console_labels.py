@@ -89,9 +89,10 @@ def ambiguous(path: str, readings: list[Columns]) -> InputError:
 def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[str]:
     """The separators (``key.separator``) that may follow the label with which sampled lines begin.
 
-    None if they begin otherwise; ``delimiter`` is what the user named. Two labels have it between them.
-    Behind a single one it is one or several of the signs that all lines share there, and stands once more
-    behind a key; letters that all columns then begin with may be a part of it, too.
+    Empty if they begin otherwise. ``delimiter``: the one that the user named, if any. Between two labels is
+    nothing but the separator. After a single label it is one or more of the signs that all lines have there,
+    if it stands again after the key; letters with which all keys and values begin may be a part of it as
+    well.
     """
     lines = [line for line in lines if not NOISE.match(line)]
     if not lines or not _FIRST_LABEL.match(lines[0]):

@@ -46,7 +46,7 @@ def _is_likely(pairs: list[Cells], delimiter: str) -> bool:
 
 
 def tells_by_json(delimiter: str) -> bool:
-    """Whether a delimiter is taken for one because JSON follows it."""
+    """Whether a delimiter is recognised by the JSON that follows it."""
     return delimiter not in {"::", "\t"}
 
 

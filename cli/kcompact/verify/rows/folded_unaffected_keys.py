@@ -1,8 +1,8 @@
-"""Keys that need no classification, by rows that stand for all their values; the others are named.
+"""Keys that need no classification, found from one row for all values of a key; the other keys are listed.
 
-As in ``unaffected_keys``, for logs of which nothing is known that keeps one record from replacing another. Of
-a key's records only the last two matter: all of the others went because of one below the last, so whatever
-bound the last two prove holds for them, too.
+As in ``unaffected_keys``, for logs in which, for all that is known, any record may replace an earlier one. Of
+a key's records only the last two matter: the others were replaced by one below the last, so whatever bound
+the last two prove holds for them, too.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """The values of a key as one row: what ``verify`` sends first, since most keys need no more to be classified.
 
-Of a dump whose offsets occur once. Tombstones stay rows of their own, for when each of them may go matters.
+For dumps in which no offset occurs twice. Tombstones keep rows of their own: it matters when each may go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
