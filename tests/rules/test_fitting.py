@@ -35,7 +35,7 @@ def _batches(counts: dict[int, int], *before: ListedBatch) -> PackedBatches:
 @pytest.mark.parametrize(
     ("context", "message"),
     [
-        (LogContext(segments=(Segment(12, 100), Segment(20, 0))), "t-0: the first segment told starts at 12"),
+        (LogContext(segments=(Segment(12, 100), Segment(20, 0))), "t-0: the first segment given starts at"),
         (LogContext(log_end_offset=15), "t-0: the log end is told to be 15"),
         (LogContext(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15), "t-0: the log end is told"),
         (

@@ -117,11 +117,12 @@ def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offs
     start_offset = max(first_offset, context.log_start_offset or 0)  # what lies below is no part of the log
     if context.segments and start_offset < context.segments[0].base_offset:
         base_offset = context.segments[0].base_offset
+        start = shlex.quote(f"{name}={base_offset}")
         raise InputError(
-            f"{name}: the first segment told starts at {base_offset}, but the dump holds offset"
+            f"{name}: the first segment given starts at {base_offset}, but the dump holds offset"
             f" {first_offset}",
-            hint="the segments are those of another log, or of a later moment than the dump; if the log starts"
-            f" there now: --log-start-offset {shlex.quote(f'{name}={base_offset}')} (what lies below goes)",
+            hint="the segments are those of another log, or of a later moment than the dump; if the log"
+            f" starts there now, --log-start-offset {start} says so, and what lies below goes",
         )
     decided_end = max(start_offset, context.checkpoint_offset or 0)  # below it, rounds before have decided
     if context.batches is not None and decided_end < context.batches.first_offsets[0]:
