@@ -136,7 +136,7 @@ def test_batches_of_later_segments_alone_are_refused(tmp_path: Path, kcompact: C
     run = kcompact("compact", first, second, "--batches", second, "-o", out)
 
     assert (run.exit_code, out.exists()) == (2, False)
-    assert "t-0: the first batch told starts at 2, but the dump holds offset 0" in run.stderr
+    assert "t-0: the first batch given starts at 2, but the dump holds offset 0" in run.stderr
     both = ("--batches", first, "--batches", second)
     assert kcompact("compact", first, second, *both, "-o", out).exit_code == 0
     assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [0, 3]
@@ -158,7 +158,7 @@ def test_batches_without_a_segment_in_the_middle_are_refused(
     run = kcompact(command, dump, *more, "--batches", first, "--batches", third)
 
     assert (run.exit_code, (tmp_path / "out.jsonl").exists()) == (2, False)
-    assert "t-0: no batch told holds offset 2, which the dump holds" in run.stderr
+    assert "t-0: no batch given holds offset 2, which the dump holds" in run.stderr
     assert "give --batches once for each segment file" in run.stderr
     every = ("--batches", first, "--batches", second, "--batches", third)
     assert kcompact(command, dump, *more, *every).exit_code == 0
@@ -184,7 +184,7 @@ def test_what_is_lost_behind_the_last_batch_told_is_undecided(tmp_path: Path, kc
 
     assert (run.exit_code, run.stdout.splitlines()[1]) == (2, "nobody can tell: 1 stale-value")
     assert "give --batches of the moment of the cleaning" in run.stdout
-    assert "t-0: 2 records from offset 2 on, behind the last batch told" in run.stderr
+    assert "t-0: 2 records from offset 2 on, behind the last batch given" in run.stderr
     whole = {0: records[0], 2: [records[1][0], Logged(3, "ABORT", producer=7), records[1][1]], 5: []}
     every = write_dump_log(tmp_path / "whole.txt", whole)
     assert kcompact("verify", before, after, "--batches", every).exit_code == 0

@@ -231,7 +231,7 @@ def test_a_log_that_is_told_to_start_behind_its_records_is_refused(tmp_path: Pat
     dump = write_kcat(tmp_path / "d.jsonl", [record("a", "1", offset=0), record("b", "1", offset=1)])
     run = kcompact("compact", dump, "--log-start-offset", "303")
     assert run.exit_code == 2
-    assert "orders-0: the log is told to start at 303, but the dump ends with offset 1" in run.stderr
+    assert "orders-0: the log start is given as 303, but the dump ends with offset 1" in run.stderr
     ends = ("--log-start-offset", "303", "--log-end-offset", "400")
     assert kcompact("compact", dump, *ends).exit_code == 0
     assert kcompact("compact", dump, "--log-start-offset", "2", "-o", tmp_path / "o.jsonl").exit_code == 0

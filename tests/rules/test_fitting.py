@@ -35,12 +35,18 @@ def _batches(counts: dict[int, int], *before: ListedBatch) -> PackedBatches:
 @pytest.mark.parametrize(
     ("context", "message"),
     [
-        (LogContext(segments=(Segment(12, 100), Segment(20, 0))), "t-0: the first segment given starts at"),
-        (LogContext(log_end_offset=15), "t-0: the log end is told to be 15"),
-        (LogContext(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15), "t-0: the log end is told"),
+        (
+            LogContext(segments=(Segment(12, 100), Segment(20, 0))),
+            "t-0: the first segment given starts at 12",
+        ),
+        (LogContext(log_end_offset=15), "t-0: the log end is given as 15"),
+        (
+            LogContext(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15),
+            "t-0: the log end is given as",
+        ),
         (
             LogContext(batches=_batches({15: 5}, ListedBatch(10, 14, 4, 100))),
-            "t-0: the batch at offset 10 is told to hold 4 records, but the dump holds 5",
+            "t-0: the batch at offset 10 holds 4 records by its header, but the dump holds 5",
         ),
     ],
     ids=["segments", "log end", "log end with batches", "batches"],
@@ -98,14 +104,14 @@ def test_a_dump_younger_than_its_batches_is_cleaned_whole() -> None:
     log = log_cleaned(LogContext(batches=_batches({10: 5})))
     assert log.rounds[0].span.next_offset == 20
     assert log.rounds[0].counts.messages_read == 10
-    assert log.notes == ("5 records are in no told batch: each counts as a batch of its own",)
+    assert log.notes == ("5 records are in none of the batches given: each counts as a batch of its own",)
 
 
 def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
     log = log_cleaned(LogContext(batches=_batches({0: 5, 5: 5, 10: 10})))
     assert log.bounds.log_start_offset == 10
     assert log.rounds[0].counts.messages_read == 20
-    assert "10 records of the told batches are not in the dump" in log.notes[0]
+    assert "10 records of the batches given are not in the dump" in log.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +134,7 @@ def test_retention_behind_several_rounds_is_said() -> None:
     )
 
 
-def test_horizons_of_told_batches_become_intervals() -> None:
+def test_horizons_of_given_batches_become_intervals() -> None:
     """A later run with the state alone knows what the broker had stamped before."""
     tombstones = [Record("t", 0, offset, 1000, b"k%d" % offset, None) for offset in range(4)]
     horizons = (7000, 7000, 9000, None)

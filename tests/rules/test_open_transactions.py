@@ -7,7 +7,7 @@ import pytest
 from golden_cases import GoldenCase, golden_cases
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
-from kcompact.compact.context.told_batches import with_open_transactions
+from kcompact.compact.context.given_batches import with_open_transactions
 from kcompact.errors import InputError
 from model_context import contexts_of
 from packed_batches import ListedBatch, packed

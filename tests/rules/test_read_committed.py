@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from golden_cases import GoldenCase, golden_cases
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
+from kcompact.compact.context.given_batches import with_open_transactions
 from kcompact.compact.context.read_committed import with_read_committed
-from kcompact.compact.context.told_batches import with_open_transactions
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
 from kcompact.rules.lookups import look_up, lookup_for

@@ -195,7 +195,7 @@ def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
     if waits_at:
         raise InputError(
             f"{path}:{waits_at}: whether the control batch at offset {batch.base_offset} commits or aborts"
-            " is not told",
+            " is not printed",
             hint="run kafka-dump-log with --deep-iteration or --print-data-log",
         )
     return batch

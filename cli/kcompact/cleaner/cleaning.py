@@ -127,13 +127,13 @@ def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offs
     decided_end = max(start_offset, context.checkpoint_offset or 0)  # below it, rounds before have decided
     if context.batches is not None and decided_end < context.batches.first_offsets[0]:
         raise InputError(
-            f"{name}: the first batch told starts at {context.batches.first_offsets[0]}, but the dump holds"
+            f"{name}: the first batch given starts at {context.batches.first_offsets[0]}, but the dump holds"
             f" offset {first_offset}, and nobody can tell whether its transaction was aborted",
             hint="give --batches once for each segment file of the log, from the moment of the dump",
         )
     if context.log_end_offset is not None and last_offset >= context.log_end_offset:
         raise InputError(
-            f"{name}: the log end is told to be {context.log_end_offset}, but the dump holds offset"
+            f"{name}: the log end is given as {context.log_end_offset}, but the dump holds offset"
             f" {last_offset}",
             hint="a log ends behind its last record: --log-end-offset is the next offset to be written",
         )
@@ -145,8 +145,8 @@ def _refuse_overfull_batch(name: str, figures: Iterable[StretchFigures]) -> None
         batch = of_stretch.opening.overfull
         if batch is not None:
             raise InputError(
-                f"{name}: the batch at offset {batch.base_offset} is told to hold {batch.record_count}"
-                f" records, but the dump holds {batch.records_held} of them",
+                f"{name}: the batch at offset {batch.base_offset} holds {batch.record_count} records by"
+                f" its header, but the dump holds {batch.records_held} of them",
                 hint="the batches are those of another log, or of a later moment than the dump",
             )
 
@@ -183,7 +183,7 @@ def surveyed_cases(
     *,
     of_batches: Mapping[int, tuple[SegmentState, ...]] = MappingProxyType({}),
 ) -> dict[int, LogCase]:
-    """Each log before its rounds: segments as told, as known or rolled, range, ratio."""
+    """Each log before its rounds: its segments (given, known from batches, or rolled), range and ratio."""
     known = {i: known_segments(contexts[i], by_segment.get(i, {}), policies[i]) for i in records}
     states = known | dict(of_batches)
     to_roll = {i: policies[i] for i in records if states[i] is None and is_rolled(policies[i])}

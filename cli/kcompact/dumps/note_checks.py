@@ -112,7 +112,7 @@ def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]
     """
     count = sum(notes.counts.get("abort_markers", 0) for notes in by_file.values())
     markers = counted(count, "abort marker")
-    if dump.options.aborts is Aborts.TOLD or not count:
+    if dump.options.aborts is Aborts.GIVEN or not count:
         return []
     if dump.options.aborts is Aborts.COUNTED:
         return [f"{markers}: aborted records count as committed here"]

@@ -52,7 +52,7 @@ class Aborts(Enum):
     """Which data was aborted: a dump of kafka-dump-log has markers, but not whose data they abort."""
 
     UNKNOWN = "unknown"  # a dump with abort markers is refused
-    TOLD = "told"  # by another file
+    GIVEN = "given"  # by another file
     COUNTED = "counted"  # aborted records count as committed, which is noted
 
 

@@ -77,7 +77,7 @@ class LogOptions:
     def beside(self, options: ReadOptions) -> ReadOptions:
         """How a dump is read beside these files."""
         is_told = self.batches or self.aborted or self.read_committed
-        return replace(options, aborts=Aborts.TOLD) if is_told else options
+        return replace(options, aborts=Aborts.GIVEN) if is_told else options
 
     def now_ms(self) -> int:
         """``--now``, or this machine's clock. Raises PolicyError."""

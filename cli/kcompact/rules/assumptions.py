@@ -69,11 +69,11 @@ def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
     """Notes on records outside of the known batches, and on batches whose records the dump lacks."""
     if unseen_records:
         yield (
-            f"{unseen_records:,} records of the told batches are not in the dump (below the log start, or not"
-            " seen by its consumer): they count as read, and as removed where they are cleaned"
+            f"{unseen_records:,} records of the batches given are not in the dump (below the log start, or"
+            " not seen by its consumer): they count as read, and as removed where they are cleaned"
         )
     if records_alone:
-        yield f"{records_alone:,} records are in no told batch: each counts as a batch of its own"
+        yield f"{records_alone:,} records are in none of the batches given: each counts as a batch of its own"
 
 
 def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:

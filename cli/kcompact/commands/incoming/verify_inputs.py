@@ -50,7 +50,7 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
     if is_address(path) and is_without_parts(path):
         return None
     try:
-        aborts = Aborts.TOLD if options.aborts is Aborts.UNKNOWN else options.aborts  # asked about BEFORE
+        aborts = Aborts.GIVEN if options.aborts is Aborts.UNKNOWN else options.aborts  # asked about BEFORE
         return places.open([path], replace(options, may_be_converted=True, aborts=aborts))
     except NoRecordsError:
         return None

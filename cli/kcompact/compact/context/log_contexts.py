@@ -18,10 +18,10 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
+from kcompact.compact.context.given_batches import refuse_holes, with_open_transactions
 from kcompact.compact.context.left_by_rounds import left_by_rounds
 from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
-from kcompact.compact.context.told_batches import refuse_holes, with_open_transactions
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
 from kcompact.engine.passes.summaries import LogSummary, merged
@@ -71,14 +71,14 @@ def _left_by_state(
 
 
 def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
-    """Raise InputError for a log that is told to start behind all its records, if nothing tells its end."""
+    """Raise InputError for a log whose given start is behind all its records, if no end is given."""
     for log_id, whole in merged(index.summaries).items():
         log = contexts[log_id]
         start = log.log_start_offset
         is_end_told = log.log_end_offset is not None or log.segments or log.batches
         if start is not None and start > whole.last_offset + 1 and not is_end_told:
             raise InputError(
-                f"{whole.log}: the log is told to start at {start}, but the dump ends with offset"
+                f"{whole.log}: the log start is given as {start}, but the dump ends with offset"
                 f" {whole.last_offset}: no record would be left",
                 hint="is it the offset of another log (--log-start-offset orders-0=303)? if the log really"
                 " goes on behind the dump, say to where with --log-end-offset",

@@ -11,7 +11,7 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import ABORT
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName, few
-from kcompact.compact.context.told_batches import offsets_of
+from kcompact.compact.context.given_batches import offsets_of
 from kcompact.counted import counted
 from kcompact.engine.passes.offset_runs import NO_RUNS, lacking, runs_from, union_of
 from kcompact.engine.passes.summaries import LogSummary, runs_by_log

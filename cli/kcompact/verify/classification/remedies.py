@@ -45,7 +45,7 @@ _WORDS = {
     " (BEFORE itself as --read-committed, if the topic has no transactions)",
     Remedy.SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
     Remedy.OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open, or"
-    " behind the last batch told, had ended",
+    " behind the last batch given, had ended",
     Remedy.BEHIND_COMMITTED: "--last-stable-offset behind it, if its transaction was aborted:"
     " --read-committed ends before it",
     Remedy.DOUBTED: DOUBTED_REMEDY,

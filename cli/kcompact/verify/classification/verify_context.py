@@ -12,13 +12,13 @@ from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
+from kcompact.compact.context.given_batches import refuse_holes, with_open_transactions, with_records_behind
 from kcompact.compact.context.left_by_rounds import left_by_rounds
 from kcompact.compact.context.read_committed import (
     notes_on_ends,
     notes_on_missing_markers,
     with_read_committed,
 )
-from kcompact.compact.context.told_batches import refuse_holes, with_open_transactions, with_records_behind
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of

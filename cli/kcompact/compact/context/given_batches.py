@@ -1,4 +1,4 @@
-"""The batches that are told of a log: its open transactions, and records that no batch holds.
+"""The batches that are given of a log: its open transactions, and records that no batch holds.
 
 They must be all of it: of records in none, nobody knows what was aborted. Nothing is cleaned from the first
 data of an open transaction on (R5).
@@ -27,16 +27,16 @@ def offsets_of(batches: PackedBatches) -> np.ndarray:
 
 
 def refuse_holes(contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where the dump holds a record between two batches told, and none of them holds it.
+    """Raise InputError where the dump holds a record between two batches given, and none of them holds it.
 
-    A segment file was not given, or the log was cleaned before its batches were told. Below the checkpoint,
+    A segment file was not given, or the log was cleaned before its batches were read. Below the checkpoint,
     earlier rounds have decided.
     """
     for log_id, name, batches, runs in _logs_with_batches(contexts, summaries):
         offset = _first_in_none(batches, runs_from(runs, contexts[log_id].checkpoint_offset or 0))
         if offset is not None:
             raise InputError(
-                f"{name}: no batch told holds offset {offset}, which the dump holds, though others go on"
+                f"{name}: no batch given holds offset {offset}, which the dump holds, though others go on"
                 " behind it, and nobody can tell whether its transaction was aborted",
                 hint="give --batches once for each segment file of the log, from the moment of the dump",
             )
@@ -91,7 +91,7 @@ def with_open_transactions(
 def with_records_behind(
     contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]
 ) -> tuple[dict[int, LogContext], list[str]]:
-    """``contexts`` in which records behind the last batch told are undecided, and notes.
+    """``contexts`` in which records behind the last batch given are undecided, and notes.
 
     ``contexts`` have the last stable offsets of batches already: behind one, nothing else is undecided.
     """
@@ -104,7 +104,7 @@ def with_records_behind(
             completed[log_id] = replace(log, undecided=ranges)
             records = counted(int((behind[:, 1] - behind[:, 0]).sum()), "record")
             notes.append(
-                f"{name}: {records} from offset {behind[0, 0]} on, behind the last batch told: nobody knows"
+                f"{name}: {records} from offset {behind[0, 0]} on, behind the last batch given: nobody knows"
                 " whether they were aborted"
             )
     return completed, notes
@@ -113,7 +113,7 @@ def with_records_behind(
 def _logs_with_batches(
     contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]
 ) -> Iterator[tuple[int, LogName, PackedBatches, np.ndarray]]:
-    """Each log of which batches are told: its id and name, and the offsets that the dump holds, as runs."""
+    """Each log of which batches are given: its id and name, and the offsets that the dump holds, as runs."""
     parts: Sequence[LogSummary] = list(summaries)
     names = {part.log_id: part.log for part in parts}
     for log_id, runs in runs_by_log(parts).items():

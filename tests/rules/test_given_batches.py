@@ -1,4 +1,4 @@
-"""Records that none of the batches told of a log holds are found, in however many blocks the batches lie."""
+"""Records that none of the batches given of a log holds are found, in however many blocks the batches lie."""
 
 import random
 from itertools import pairwise
@@ -9,7 +9,7 @@ import pytest
 from kcompact.broker.batches import Batches, PackedBatches
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
-from kcompact.compact.context.told_batches import refuse_holes
+from kcompact.compact.context.given_batches import refuse_holes
 from kcompact.engine.passes.offset_runs import runs_of
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
@@ -46,5 +46,5 @@ def test_the_first_record_in_no_batch_is_named(seed: int) -> None:
     if not outside:
         refuse_holes({1: context}, [summary])
         return
-    with pytest.raises(InputError, match=f"t-0: no batch told holds offset {outside[0]}, which"):
+    with pytest.raises(InputError, match=f"t-0: no batch given holds offset {outside[0]}, which"):
         refuse_holes({1: context}, [summary])
