@@ -78,7 +78,7 @@ class Part:
         return Fragment(split_id, self._path.name, start, out.tell(), records, notes or None)
 
     def _copied_whole(self, chosen: Chosen, copier: Copier) -> Fragment:
-        """The output as it will be, which is not to be written once more."""
+        """Copy a split that is an output of its own into a file that is published as it is."""
         split_id, records = chosen.split.split_id, len(chosen.positions)
         name = f"{WHOLE}-{split_id}"
         begin, _, end = LAYOUTS[chosen.file.layout].around(chosen.file)
@@ -92,7 +92,7 @@ class Part:
             self._out.close()
 
     def _look_for_room(self, wanted_bytes: int) -> None:
-        """Once for many small files."""
+        """Raise OutputError if the disk has no room; it is asked once for many small files."""
         self._room_bytes -= wanted_bytes
         if self._room_bytes >= 0:
             return

@@ -40,8 +40,8 @@ class KeyGrouping:
 class KeyGrouper:
     """Merges the index rows of a task into one row per (log, key).
 
-    ``columns_before`` are columns that ``before`` gives of each row last added (``OffsetMap``). Without
-    compiled code each row is a group of its own then, for tables do not know it.
+    ``columns_before`` are columns that ``before`` gives of each row last added (``OffsetMap``). Tables cannot
+    tell these, so where they are asked for and there is no compiled code, each row is a group of its own.
     """
 
     def __init__(self, grouping: KeyGrouping, columns_before: Sequence[str] = ()) -> None:

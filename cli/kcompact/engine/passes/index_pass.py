@@ -44,7 +44,7 @@ class IndexPlan:
     hash_secret: bytes = b""  # where ``extra`` has value_hash: equal in plans that are compared
 
     def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
-        """A worker that has read the plan of many files knows it by its bytes."""
+        """The plan of many files is pickled as bytes, by which a worker finds it once unpickled."""
         if len(self.files) <= FEW_FILES:
             return IndexPlan, self._values
         return _plan_in, (self._pickled,)
@@ -55,7 +55,7 @@ class IndexPlan:
 
     @cached_property
     def _pickled(self) -> bytes:
-        """Made once for all tasks of all stages."""
+        """The values as bytes, made once for all tasks of all stages."""
         return pickle.dumps(self._values)
 
     @property
@@ -167,7 +167,7 @@ class TaskReader:
         self._meter.finish()
 
     def _compared(self, rows: pa.RecordBatch, file: DumpFile) -> pa.RecordBatch:
-        """Rows with keys as they are compared; fewer, if one cannot be."""
+        """The rows with their keys as they are compared, up to the first key that cannot be."""
         if not file.dialect.canonical_keys:
             return rows
         notes = {split_id: summary.notes for split_id, summary in self.summaries.items()}

@@ -97,7 +97,7 @@ class LogFigures:
 
 
 def _log_bytes_in(batch: pa.RecordBatch) -> np.ndarray:
-    """Empty where the index does not hold them, 0 of rows that they were not asked of."""
+    """The rows' bytes in the log: no elements if the index has no such column, 0 where it is null."""
     if "log_bytes" not in batch.schema.names:
         return np.zeros(0, np.int32)
     log_bytes: np.ndarray = batch.column("log_bytes").fill_null(0).to_numpy()

@@ -108,7 +108,7 @@ class Bounds:
 
     @property
     def assumes_roomy_map(self) -> bool:
-        """Whether findings may rest on all keys having fitted into the offset map, whose size is not told."""
+        """Whether findings may rest on all keys having fitted into an offset map of unknown size."""
         facts = self.knowledge
         return not facts.map_size_given and (facts.has_one_round or self.may_have_transactions)
 

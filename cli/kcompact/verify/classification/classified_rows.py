@@ -54,7 +54,7 @@ class ClassifiedRows:
         )
 
     def of_log(self, number: Callable[[KnownLog], int]) -> Longs:
-        """A column of a number that is known of each record's log."""
+        """``number`` of each row's log, as a column."""
         return self.rows.per_log({log_id: number(log) for log_id, log in self.known_logs.items()}, 0)
 
     @cached_property

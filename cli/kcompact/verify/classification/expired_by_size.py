@@ -38,7 +38,7 @@ def expired_end_offsets(
 
 
 def _behind_segments(bounds: Bounds, retention_bytes: int) -> int:
-    """The base of the last segment from which on there is enough; all may go if nothing is to stay."""
+    """The base of the last segment from which on the log has ``retention_bytes``; with 0 bytes all may go."""
     if retention_bytes == 0:
         return BEHIND_ALL
     bases = [base for base, _ in bounds.segments]
@@ -51,7 +51,10 @@ def _behind_segments(bounds: Bounds, retention_bytes: int) -> int:
 def _behind_records(
     pairs: Pairs, facts: Mapping[int, PairFacts], limits: Mapping[int, int]
 ) -> dict[int, int]:
-    """The last offset from which on there is enough, found by counting bytes in ever smaller ranges."""
+    """By log id, the last offset from which on the log has its ``limits`` bytes.
+
+    It is found by counting bytes in ever smaller ranges of offsets.
+    """
     ends = {i: BEHIND_ALL for i, limit in limits.items() if limit == 0}
     ranges = {i: (facts[i].before_first_offset, facts[i].before_end_offset) for i in limits if i not in ends}
     behind = dict.fromkeys(ranges, 0)  # bytes after the range

@@ -122,9 +122,10 @@ def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> di
 
 
 def _explained_once(rows: KeyRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
-    """Removals that only a round from the checkpoint explains, and that only rounds up to it explain.
+    """Removals that only rounds from the checkpoint on explain, and those that only rounds up to it explain.
 
-    Of those that nothing but cleaning explains. What is no value may be gone by itself.
+    Only what nothing but cleaning can have removed counts. Tombstones and records without a key may go by
+    themselves, wherever the record is that replaces them.
     """
     checkpoints = {i: b.checkpoint_offset for i, b in bounds.items() if b.checkpoint_offset is not None}
     checkpoint: Longs = rows.per_log(checkpoints, -1)

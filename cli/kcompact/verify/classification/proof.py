@@ -94,7 +94,10 @@ def is_cleaned(classified: ClassifiedRows) -> Flags:
 
 
 def evidence_of_tombstones(tombstones: Sequence[Sequence[int]], log: KnownLog) -> Evidence:
-    """Of unaffected keys' tombstones that later records replaced: rows of ``UnaffectedLog.tombstones``."""
+    """The evidence of unaffected keys' tombstones that later records replaced.
+
+    ``tombstones`` are rows of ``UnaffectedLog.tombstones``.
+    """
     bounds, first_kept = log.bounds, log.facts.first_kept_tombstone
     offset, next_offset, timestamp_ms, horizon_ms = np.array(tombstones).T
     is_certain = (offset >= bounds.front_end_offset) & ~bounds.may_be_aborted(offset)

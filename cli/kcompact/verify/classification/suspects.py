@@ -127,7 +127,7 @@ class Suspects:
 
     @cached_property
     def _columns(self) -> dict[str, tuple[np.ndarray, int | None]]:
-        """The columns that words name, each with the number that stands for none."""
+        """The columns that the words of checks may name, each with the number that means "none"."""
         rows, classified = self.rows, self.classified
         return {
             "offset": (rows.offset, None),

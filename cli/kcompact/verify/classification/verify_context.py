@@ -41,7 +41,7 @@ _DEFAULT_MAP_LIMIT = int(DEFAULT_MAP_SLOTS * Policy.log_cleaner_io_buffer_load_f
 
 @dataclass(frozen=True)
 class VerifyContext:
-    """By log_id, for the logs of BEFORE: what is given, and the policy. Always the same keys."""
+    """By log id, what is given about each log of BEFORE, and its policy; all mappings have the same keys."""
 
     contexts: Mapping[int, LogContext]
     policies: Mapping[int, Policy]
