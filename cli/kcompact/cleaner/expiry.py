@@ -42,11 +42,12 @@ def expire_records(
         ]
     )
     for i, (records, _) in totals.items():
-        starts[i] = _start(None, records, limited[i])
+        if records:
+            starts[i] = limited[i].bounds.log_end_offset  # unless some record may stay
     for number in reversed(range(len(firsts))):
         for i, start, expired in firsts[number]:
             if start is not None:
-                starts[i] = _start(start, before[number][i][0] + expired, limited[i])
+                starts[i] = start if before[number][i][0] + expired else limited[i].bounds.log_start_offset
     return starts
 
 
@@ -106,10 +107,3 @@ def first_to_stay(
         return None, rows.num_rows
     first = int(np.argmax(stays))
     return int(rows["offset"][first].as_py()), first
-
-
-def _start(start: int | None, expired: int, case: LogCase) -> int:
-    bounds = case.bounds
-    if not expired:
-        return bounds.log_start_offset
-    return bounds.log_end_offset if start is None else start
