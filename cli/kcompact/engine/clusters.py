@@ -28,7 +28,6 @@ from kcompact.errors import EngineError
 from kcompact.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 _IMAGES = ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image")
@@ -144,14 +143,10 @@ def ship_to(session: "SparkSession") -> None:
     if context is None:
         with scratch_folder() as folder:
             session.addArtifacts(str(zip_package(folder)), pyfile=True)
-    elif not any("kcompact.zip" in path for path in _files(context)):
+    elif not any("kcompact.zip" in path for path in context.listFiles):
         folder = Path(tempfile.mkdtemp(prefix="kcompact-shipped-"))  # executors fetch it as long as it runs
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         context.addPyFile(str(zip_package(folder)))
-
-
-def _files(context: "SparkContext") -> list[str]:
-    return list(context.listFiles)
 
 
 def zip_package(folder: Path) -> Path:

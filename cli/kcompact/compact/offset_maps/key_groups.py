@@ -111,7 +111,8 @@ def send_groups(reading: HowToRead, task: int) -> Sent:
     Records that are not of a dirty section known beforehand have a row each.
     """
     merge_tasks, grouping = reading.merge_tasks, reading.grouping
-    reader, grouper = TaskReader(reading.plan, task), KeyGrouper(grouping, _columns_before(reading))
+    reader = TaskReader(reading.plan, task)
+    grouper = KeyGrouper(grouping, STEP_COLUMNS if reading.tells_steps else ())
     sections = None if reading.sections is None else SectionReader(reading.sections)
     for number, rows in enumerate(reader.rows(), task):
         dirty = rows
@@ -131,10 +132,6 @@ def send_groups(reading: HowToRead, task: int) -> Sent:
         yield DRIVER, Block(SECTIONS, pickle.dumps(sections.figures))
     # Runs can be as many as the records: the driver has none.
     yield to_second_pass(task, merge_tasks, packed(summaries))
-
-
-def _columns_before(reading: HowToRead) -> tuple[str, ...]:
-    return STEP_COLUMNS if reading.tells_steps else ()
 
 
 def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
