@@ -8,7 +8,7 @@ from kcompact.dumps.dialects.dialect import ROLES, TYPED, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.dumps.records.shown import columns_option, delimiter_option, fields_option
+from kcompact.dumps.records.shown import columns_option, delimiter_option, fields_option, key_field_option
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
 
@@ -77,8 +77,8 @@ def check_tables(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
             raise InputError(
                 f"{dump.files[0].path}: {topic} holds rows of several tables"
                 f" ({'; '.join(sorted(names)[:3])}): the same key in two of them is two rows",
-                hint="make the table a part of the key: --key-field "
-                + ",".join([*differing, *dump.options.key_fields]),
+                hint="make the table a part of the key: "
+                + key_field_option([*differing, *dump.options.key_fields]),
             )
 
 

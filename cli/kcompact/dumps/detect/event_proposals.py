@@ -1,6 +1,5 @@
 """Values that are change events: what a sample shows, and what the user should say about them."""
 
-import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
@@ -14,7 +13,7 @@ from kcompact.dumps.dialects.part_names import DELETES, FLAGS_SET, marks_beside,
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.shown import name_list
+from kcompact.dumps.records.shown import key_field_option, name_list
 from kcompact.errors import InputError
 
 _LOOKED_AT = 20  # values of a sample
@@ -99,9 +98,8 @@ def parsed_values(values: Iterable[bytes | None]) -> list[Any]:
 
 def _key_hint(name: str, fields: list[str]) -> str:
     about = f" (the fields of the first one: {name_list(fields, _SHOWN_FIELDS)})" if fields else ""
-    likely = shlex.quote(_likely_key(fields))
     return (
-        f"say which fields of a row make its key: --cdc {name} --key-field {likely},"
+        f"say which fields of a row make its key: --cdc {name} {key_field_option([_likely_key(fields)])},"
         f" or --key-field A,B for a key of several{about}"
     )
 

@@ -26,6 +26,11 @@ def fields_option(places: Mapping[str, str]) -> str:
     return f"--fields {_comma_separated(f'{role}={name}' for role, name in places.items())}"
 
 
+def key_field_option(names: Iterable[str]) -> str:
+    """The option that names the fields of a value that make its key, as it is typed in a shell."""
+    return f"--key-field {_comma_separated(names)}"
+
+
 def columns_option(names: Iterable[str]) -> str:
     """The option that names the columns of text, as it is typed in a shell."""
     return f"--columns {_comma_separated(names)}"
