@@ -374,6 +374,27 @@ def test_a_full_dump_that_is_another_log_is_refused_in_a_sentence(
     assert {path: path.read_bytes() for path in [output, *state.iterdir()]} == before
 
 
+@pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
+def test_a_full_dump_of_a_log_that_starts_later_now_is_taken_once_that_is_said(
+    command: str, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Retention or DeleteRecords has moved its start since; what is lacking behind that is refused still."""
+    state, old, new = tmp_path / "state", tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_text("".join(record_line(offset, f"k{offset}", "1") for offset in range(6)))
+    new.write_text("".join(record_line(offset, f"k{offset}", "1") for offset in range(4, 9)))
+    assert compact_on(0, kcompact, state, tmp_path / "out.jsonl", old).exit_code == 0
+    output = ["-o", tmp_path / "next.jsonl"] if command == "compact" else []
+    for start in ([], ["--log-start-offset", "t-0=3"]):
+        run = kcompact(command, new, "--state", state, *output, *start)
+        assert run.exit_code == 2
+        assert f"it lacks t-0 offset {3 if start else 0}" in run.stderr
+        assert "or the log starts behind it now (--log-start-offset)" in run.stderr
+    run = kcompact(command, new, "--state", state, *output, "--log-start-offset", "t-0=4")
+    assert run.exit_code == 0, run.stderr
+    if output:
+        assert (tmp_path / "next.jsonl").read_text() == new.read_text()
+
+
 @pytest.mark.parametrize("options", [[], ["--log-end-offset", "t-0=9"]], ids=["by key", "by record"])
 def test_a_log_that_the_last_run_left_out_is_given_anew_or_the_run_refused(
     options: list[str], kcompact: Kcompact, tmp_path: Path

@@ -261,14 +261,15 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
     digests = {log_id: {record.key_sha256 for record in known} for log_id, known in absent.items()}
     later = index.last_offsets(digests) if digests else {}
     for log_id, records in absent.items():
+        name, start_offset = index.names[log_id], context[log_id].log_start_offset or 0
         for record in records:
-            if not explains_absence(record, later.get((log_id, record.key_sha256))):
-                name = index.names[log_id]
+            is_explained = explains_absence(record, later.get((log_id, record.key_sha256)))
+            if record.offset >= start_offset and not is_explained:
                 raise state.differs(
                     name,
                     f"it lacks {name} offset {record.offset}, which the state knows as the latest of its key,"
-                    " and has no later one of that key; unless its tombstone has come and gone since, this is"
-                    " no full dump",
+                    " and has no later one of that key; unless its tombstone has come and gone since, or the"
+                    " log starts behind it now (--log-start-offset), this is no full dump",
                 )
     unknown = wanted.keys() - {log_id for log_id, _ in [*present, *later]}
     before = {i: state.state.aborted.get(index.names[i], ()) for i in unknown}
