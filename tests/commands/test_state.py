@@ -711,3 +711,35 @@ def test_a_day_that_lacks_among_all_days_is_noted(
     run = kcompact("compact", *inputs, *options, "-o", tmp_path / "next.jsonl")
     assert run.exit_code == 0, run.stderr
     assert (f"no record of t-0 offsets 2 to {end - 1}, between its files" in run.stderr) == is_noted
+
+
+@pytest.mark.parametrize(("first", "is_noted"), [(2, False), (3, False), (4, True)])
+def test_a_night_that_lacks_of_a_log_that_the_last_run_left_out_is_noted(
+    first: int, is_noted: bool, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """All that the state knows of the log was superseded: nothing else tells that records are lacking."""
+    nights = [
+        write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (1, 0, "a", "1"), (1, 1, "b", None)]),
+        write_records(tmp_path / "2.jsonl", [(0, 1, "a", "2")]),
+        write_records(tmp_path / "3.jsonl", [(1, first, "a", "2")]),
+    ]
+    outputs = [tmp_path / f"out{number}.jsonl" for number in range(3)]
+    state = ("--state", tmp_path / "state")
+    assert kcompact("compact", nights[0], *state, "-o", outputs[0]).exit_code == 0
+    part = kcompact("compact", outputs[0], nights[1], *state, "--partitions", 0, "-o", outputs[1])
+    assert part.exit_code == 0, part.stderr
+    run = kcompact("compact", outputs[1], nights[2], *state, "-o", outputs[2])
+    assert run.exit_code == 0, run.stderr
+    assert (f"no record of t-1 offsets 2 to {first - 1}, behind the last" in run.stderr) == is_noted
+
+
+def test_what_the_last_run_read_and_removed_is_no_hole(kcompact: Kcompact, tmp_path: Path) -> None:
+    tombstones = [(0, offset, f"k{offset}", None) for offset in range(1, 5)]
+    nights = [
+        write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), *tombstones]),
+        write_records(tmp_path / "2.jsonl", [(0, 5, "a", "2")]),
+    ]
+    state = ("--state", tmp_path / "state", "--drop-tombstones")
+    assert kcompact("compact", nights[0], *state, "-o", tmp_path / "out.jsonl").exit_code == 0
+    run = kcompact("compact", tmp_path / "out.jsonl", nights[1], *state, "-o", tmp_path / "next.jsonl")
+    assert (run.exit_code, "no record of" in run.stderr) == (0, False), run.stderr

@@ -51,14 +51,19 @@ class StateOfDump:
             )
         for log, last_offset in sorted(last_offsets.items()):
             known = state.last_offsets.get(log, -1)
-            if log in self.logs_given_anew:  # what was read last counts, though the run removed it
-                known = max((known, *(record.offset for record in state.records.get(log, ()))))
+            if log in self.logs_given_anew:
+                known = self.last_known(log)
             if last_offset < known:
                 raise InputError(
                     f"{self.place}: this state knows {log} up to offset {known},"
                     f" the dump ends at {last_offset}: it is older than the state",
                     hint=GIVE_OUTPUT,
                 )
+
+    def last_known(self, log: LogName) -> int:
+        """The last offset that was read of a log, though the run may have removed it; -1: none is known."""
+        last_offset = self.state.last_offsets.get(log, -1)
+        return max((last_offset, *(record.offset for record in self.state.records.get(log, ()))))
 
     @cached_property
     def logs_given_anew(self) -> frozenset[LogName]:

@@ -102,7 +102,7 @@ def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tupl
     again |= {log_id for log_id, log in index.names.items() if log in state.logs_given_anew}
     from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
     notes = [_note(index, again)] if again else []
-    return {**context, **from_start}, notes + _notes_on_holes(index, again, state)
+    return {**context, **from_start}, notes + _notes_on_holes(index, state)
 
 
 def _refuse_undecided(state: StateOfDump, index: ReadDump, context: LogContexts) -> None:
@@ -130,22 +130,19 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
     return again
 
 
-def _notes_on_holes(index: ReadDump, again: Collection[int], state: StateOfDump) -> list[str]:
+def _notes_on_holes(index: ReadDump, state: StateOfDump) -> list[str]:
     """Notes on logs of which a file begins more than a marker behind the state, or the files before it.
 
     A file that was left out cannot be told from records that a broker removed.
     """
-    reached = {  # by log: the last offset so far, and the file that holds it
-        log_id: (state.state.last_offsets[log], _BY_STATE)
-        for log_id, log in index.names.items()
-        if log_id not in again and log in state.state.last_offsets
-    }
+    reached: dict[int, tuple[int, str]] = {}  # by log: the last offset so far, and the file that holds it
     holes: dict[str, list[str]] = defaultdict(list)
     for part in sorted(index.summaries, key=attrgetter("first_offset")):
-        path = _path(index, part)
+        path, known = _path(index, part), state.last_known(part.log)
         if path in state.output_paths:
             continue
-        last, place = reached.get(part.log_id, (part.last_offset, path))
+        begin = (known, _BY_STATE) if 0 <= known < part.first_offset else (part.last_offset, path)
+        last, place = reached.get(part.log_id, begin)
         if path != place and part.first_offset - last - 1 > _OFFSETS_OF_A_MARKER:
             where = _BY_STATE if place == _BY_STATE else "between its files"
             holes[where].append(f"{part.log} offsets {last + 1} to {part.first_offset - 1}")
