@@ -1,6 +1,7 @@
 """``--state`` over several runs: each goes on where the last one ended, as one broker would."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -743,3 +744,28 @@ def test_what_the_last_run_read_and_removed_is_no_hole(kcompact: Kcompact, tmp_p
     assert kcompact("compact", nights[0], *state, "-o", tmp_path / "out.jsonl").exit_code == 0
     run = kcompact("compact", tmp_path / "out.jsonl", nights[1], *state, "-o", tmp_path / "next.jsonl")
     assert (run.exit_code, "no record of" in run.stderr) == (0, False), run.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--aborted"]], ids=["alone", "with aborted data"])
+def test_by_the_state_before_a_log_that_was_left_out_is_cleaned_from_its_start(
+    options: list[str], kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """``verify`` with a copy of the state that the last run left, as before tonight's run."""
+    first = [(0, 0, "a", "1"), (1, 0, "b", "1"), (1, 1, "b", "2"), (1, 2, "c", "1")]
+    nights = [
+        write_records(tmp_path / "1.jsonl", first),
+        write_records(tmp_path / "2.jsonl", [(0, 1, "a", "2")]),
+        write_records(tmp_path / "3.jsonl", [*first[1:], (1, 3, "d", "1")]),
+    ]
+    (tmp_path / "aborted").write_text("t 1 2 2\n")
+    told = [*options, tmp_path / "aborted"] if options else []
+    outputs = [tmp_path / f"out{number}.jsonl" for number in range(3)]
+    state, before = tmp_path / "state", tmp_path / "before"
+    assert kcompact("compact", nights[0], "--state", state, "-o", outputs[0]).exit_code == 0
+    inputs = [outputs[0], nights[1], "--partitions", 0]
+    assert kcompact("compact", *inputs, "--state", state, "-o", outputs[1]).exit_code == 0
+    shutil.copytree(state, before)
+    run = kcompact("compact", outputs[1], nights[2], *told, "--state", state, "-o", outputs[2])
+    assert run.exit_code == 0, run.stderr
+    run = kcompact("verify", outputs[1], nights[2], outputs[2], *told, "--state", before)
+    assert run.exit_code == 0, run.stdout

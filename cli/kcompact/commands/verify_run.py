@@ -273,8 +273,8 @@ class VerifyCommand(Command):
         names, state, is_end = inputs.reference.logs, None, None
         if (place := self.log_options.state_place) is not None:
             state, is_end = state_beside_pair(place, states, *inputs.dumps, inputs.places)
-        context = self.log_options.context().with_state(state)
-        contexts = context.for_logs(names.values())
+        known = state.before_its_output if state and is_end is False else state
+        contexts = self.log_options.context().with_state(known).for_logs(names.values())
         of_topic = policies.for_topics({name.topic for name in names.values()})
         for topic, policy in of_topic.items():
             require_retention(topic, policy)

@@ -54,6 +54,11 @@ class CleanerState:
         """The logs that it knows: not every one has a checkpoint."""
         return frozenset({**self.checkpoint, **self.last_offsets, **self.records})
 
+    @property
+    def before_its_output(self) -> "CleanerState":
+        """The same for a round on its output: a log that its run left out is cleaned from its start."""
+        return replace(self, checkpoint=_only(self.last_offsets.keys(), self.checkpoint))
+
     def followed_by(self, later: "CleanerState") -> "CleanerState":
         """The later state; entries of logs that it does not know are kept.
 
