@@ -769,3 +769,18 @@ def test_by_the_state_before_a_log_that_was_left_out_is_cleaned_from_its_start(
     assert run.exit_code == 0, run.stderr
     run = kcompact("verify", outputs[1], nights[2], outputs[2], *told, "--state", before)
     assert run.exit_code == 0, run.stdout
+
+
+def test_by_the_state_before_a_log_that_is_dumped_once_more_is_cleaned_from_its_start(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    first = [(0, 0, "a", "1"), (0, 1, "a", "2"), (0, 2, "b", "1")]
+    old = write_records(tmp_path / "1.jsonl", first)
+    full = write_records(tmp_path / "2.jsonl", [*first, (0, 3, "c", "1")])
+    output, state, before = tmp_path / "out.jsonl", tmp_path / "state", tmp_path / "before"
+    assert kcompact("compact", old, "--state", state, "-o", output).exit_code == 0
+    shutil.copytree(state, before)
+    run = kcompact("compact", full, output, "--state", state, "-o", f"{tmp_path}/next/")
+    assert run.exit_code == 0, run.stderr
+    run = kcompact("verify", full, output, tmp_path / "next", "--state", before)
+    assert run.exit_code == 0, run.stdout

@@ -270,10 +270,10 @@ class VerifyCommand(Command):
         )
 
     def _verify_context(self, inputs: Inputs, policies: Policies, states: States) -> VerifyContext:
-        names, state, is_end = inputs.reference.logs, None, None
+        names, state, is_end, own = inputs.reference.logs, None, None, frozenset[str]()
         if (place := self.log_options.state_place) is not None:
-            state, is_end = state_beside_pair(place, states, *inputs.dumps, inputs.places)
-        known = state.before_its_output if state and is_end is False else state
+            state, is_end, own = state_beside_pair(place, states, *inputs.dumps, inputs.places)
+        known = state.beside(inputs.reference.firsts_beside(own)) if state and is_end is False else state
         contexts = self.log_options.context().with_state(known).for_logs(names.values())
         of_topic = policies.for_topics({name.topic for name in names.values()})
         for topic, policy in of_topic.items():

@@ -54,10 +54,14 @@ class CleanerState:
         """The logs that it knows: not every one has a checkpoint."""
         return frozenset({**self.checkpoint, **self.last_offsets, **self.records})
 
-    @property
-    def before_its_output(self) -> "CleanerState":
-        """The same for a round on its output: a log that its run left out is cleaned from its start."""
-        return replace(self, checkpoint=_only(self.last_offsets.keys(), self.checkpoint))
+    def beside(self, first_offsets: Mapping[LogName, int]) -> "CleanerState":
+        """The same for a round on its output beside other files, whose first offsets of logs these are.
+
+        A log that its run left out is cleaned from its start, and one that they hold once more.
+        """
+        ends = {log: max(self.checkpoint.get(log, 0), last + 1) for log, last in self.last_offsets.items()}
+        continued = {log for log, end in ends.items() if first_offsets.get(log, end) >= end}
+        return replace(self, checkpoint=_only(continued, self.checkpoint))
 
     def followed_by(self, later: "CleanerState") -> "CleanerState":
         """The later state; entries of logs that it does not know are kept.

@@ -24,20 +24,21 @@ _BASE64 = b"base64:"
 
 def state_beside_pair(
     place: str, states: tuple[CleanerState, ...], before: Dump | None, after: Dump | None, places: Workplaces
-) -> tuple[CleanerState, bool | None]:
+) -> tuple[CleanerState, bool | None, frozenset[str]]:
     """The state of AFTER, or of BEFORE. Raises InputError if it belongs to neither.
 
     And whether it was left by the cleaning that made AFTER, or by an earlier one (False). None: it names no
-    output, as a checkpoint copied from a broker.
+    output, as a checkpoint copied from a broker. And the paths of its output's files.
     """
     for dump, is_end in ((after, True), (before, False)):
         outputs = outputs_among(dump.files, states, places) if dump else {}
         state = state_that_counts(states, outputs)
         if not state.files:
-            return state, None
-        digests = {file.sha256 for file in outputs.values()}
-        if digests.issuperset(file.sha256 for file in state.files):
-            return state, is_end
+            return state, None, frozenset()
+        digests = {file.sha256 for file in state.files}
+        own = {path: file for path, file in outputs.items() if file.sha256 in digests}
+        if digests == {file.sha256 for file in own.values()}:
+            return state, is_end, frozenset(own)
     names = ", ".join(file.name for file in states[0].files or ())
     raise InputError(
         f"{place}: this state belongs to {names}, which is neither BEFORE nor AFTER as it was then",

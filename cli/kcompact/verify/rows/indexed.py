@@ -1,7 +1,7 @@
 """A dump as verification knows it once it is read: its logs, and what its format carries."""
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -54,6 +54,7 @@ class Indexed:
     left_out: frozenset[LogName] = frozenset()  # logs that --topic and --partitions left out
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
+    paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
 
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
@@ -68,6 +69,11 @@ class Indexed:
         """The first offset of each log, by the id under which its rows are read."""
         logs = merged(self.summaries)
         return {self.renamed.get(log_id, log_id): whole.first_offset for log_id, whole in logs.items()}
+
+    def firsts_beside(self, paths: Collection[str]) -> dict[LogName, int]:
+        """The first offset of each log in the files that are not among these."""
+        others = (part for part in self.summaries if self.paths[part.split_id] not in paths)
+        return {whole.log: whole.first_offset for whole in merged(others).values()}
 
     @property
     def keyless(self) -> int:
@@ -123,6 +129,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         left_out=frozenset(logs_left_out(notes.values())),
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
         earlier=largest_before(summaries, file_ids),
+        paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
     )
 
 
