@@ -46,6 +46,19 @@ def test_keys_and_payloads_may_hold_what_looks_like_labels_or_lines(tmp_path: Pa
     assert contents_of(path) == [("shop.orders", 3, *record) for record in encoded]
 
 
+def test_a_null_that_a_copy_of_the_tool_prints_as_a_word_is_one(tmp_path: Path) -> None:
+    sizes = [(-1, -1), (-1, 4), (4, -1), (4, 4)]
+    lines = [
+        f"| offset: {n} CreateTime: 5 keySize: {key} valueSize: {value} key: null payload: null\n"
+        for n, (key, value) in enumerate(sizes)
+    ]
+    path = tmp_path / "log.txt"
+    path.write_text(HEADER + "".join(lines))
+    of_size = {-1: None, 4: b"null"}
+    expected = [("shop.orders", 3, of_size[key], of_size[value]) for key, value in sizes]
+    assert contents_of(path) == expected
+
+
 texts = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\r\ufffd"), max_size=8)
 
 
