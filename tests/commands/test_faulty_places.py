@@ -55,6 +55,17 @@ def test_a_table_that_cannot_be_shown_is_all_that_is_missing(tmp_path: Path) -> 
     assert "hint: all files are written" in run.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+def test_no_report_is_left_of_a_dump_that_cannot_be_written(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    line = [sys.executable, "-c", MAIN, "compact", str(ORDERS), "-o", "-", "--report", str(report)]
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (run.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "hint: all files are written" not in run.stderr
+
+
 @pytest.mark.parametrize("change", ["rewritten", "cut", "deleted", "replaced"])
 def test_an_input_that_changes_is_named_whatever_else_goes_wrong(tmp_path: Path, change: str) -> None:
     path = tmp_path / "a.jsonl"

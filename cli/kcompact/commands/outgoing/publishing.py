@@ -47,6 +47,9 @@ def publish(
     if outputs.result is not None:
         with disk.explained(outputs.result):
             prepared_paths = _write_outputs(publication, outputs, compaction, folder)
+    if outputs.to_stdout:
+        write_joined(sys.stdout.buffer, outputs.targets[0], compaction.outcome.fragments, folder)
+        sys.stdout.buffer.flush()
     parts = _stored_parts(outputs, compaction)
     if state is not None:
         state.prepare(_next_state(compaction, tuple(_output_files(prepared_paths))), list(parts), publication)
@@ -55,9 +58,6 @@ def publish(
     publication.commit()
     if state is not None:
         state.opened.finish()
-    if outputs.to_stdout:
-        write_joined(sys.stdout.buffer, outputs.targets[0], compaction.outcome.fragments, folder)
-        sys.stdout.buffer.flush()
 
 
 def _stored_parts(outputs: OutputPlan, compaction: Compacted) -> dict[str, str]:
