@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,27 @@ def test_without_it_every_file_with_a_bad_record_is_named(dump: Path, kcompact: 
     assert run.exit_code == 2
     assert "orders-1.jsonl:7" in run.stderr
     assert "orders-2.jsonl:7" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["dirty-ratio --checkpoint", "compact --topic-config", "inspect --expect-end-offsets"]
+)
+def test_what_is_read_beside_the_dump_is_no_pipe(line: str, dump: Path, kcompact: Cli) -> None:
+    """Read again without what is left out, a pipe would be an empty file, that of a log never cleaned."""
+    lines = {
+        "--checkpoint": b"0\n1\norders 0 2\n",
+        "--topic-config": b"",
+        "--expect-end-offsets": b"orders:0:6\n",
+    }
+    command, option = line.split()
+    reader, writer = os.pipe()
+    with os.fdopen(reader), os.fdopen(writer, "wb") as out:
+        out.write(lines[option])
+        out.close()
+        run = kcompact(command, dump, "--keep-going", option, f"/dev/fd/{reader}")
+    assert run.exit_code == 2
+    assert f"error: /dev/fd/{reader}: --keep-going begins anew" in run.stderr
+    assert not dump.with_name("dump.compacted").exists()
 
 
 def test_logs_of_unreadable_files_are_left_out_whole(dump: Path, tmp_path: Path, kcompact: Cli) -> None:

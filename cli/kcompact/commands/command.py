@@ -2,7 +2,7 @@
 
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
 from kcompact.console import say
@@ -38,7 +38,7 @@ class Command:
             try:
                 exit_code = command.attempt()
             except LeavingOutError as stopped:
-                _require_files(self.dumps)
+                _require_files([*self.dumps, *self._other_files()])
                 command = replace(command, left_out=command.left_out.plus(stopped.left_out))
                 continue
             if command.left_out == NOTHING_LEFT_OUT:
@@ -54,16 +54,21 @@ class Command:
         """How its dumps are read."""
         return read_options(self.reading, self.left_out)
 
+    def _other_files(self) -> list[str]:
+        """The files beside the dumps that the groups of options name."""
+        groups = [getattr(self, member.name) for member in fields(self) if member.name != "left_out"]
+        return [path for group in groups for path in getattr(group, "files", []) if path]
+
     def notes_on_left_out(self) -> list[str]:
         """For reports: what is not in them."""
         return [] if self.left_out == NOTHING_LEFT_OUT else [described(self.left_out)]
 
 
-def _require_files(dumps: Sequence[str]) -> None:
-    for path in dumps:
+def _require_files(paths: Sequence[str]) -> None:
+    for path in paths:
         if path == STDIN or stat.S_ISFIFO(mode_of(path)):
             raise InputError(
-                f"{path}: --keep-going reads the dump once more without what cannot be read, which a pipe"
-                " does not allow",
+                f"{path}: --keep-going begins anew without what cannot be read, and a pipe cannot be read"
+                " again",
                 hint="write it to a file first",
             )

@@ -35,8 +35,7 @@ class InspectCommand(Command):
         options = self.read_options()
         expected = self._expected(options)
         with ExitStack() as stack:
-            others = [self.expectations.expect_end_offsets]
-            file = stack.enter_context(open_report(self.output, self.dumps, others))
+            file = stack.enter_context(open_report(self.output, self.dumps, self.expectations.files))
             places = Workplaces(stack, self.run.session_options())
             dump = stack.enter_context(places.open(self.dumps, options))
             with scratch_folder() as folder, places.session(dump.data_bytes) as spark:

@@ -66,7 +66,9 @@ class KeyOptions:
     key: list[str] = repeatable(
         "Every record of this key, and what becomes of it; @FILE: one key a line. Repeatable.", "KEY|@FILE"
     )
-    key_base64: list[str] = repeatable("The same for bytes. Repeatable.", "BASE64")
+    key_base64: list[str] = repeatable(
+        "The same for bytes, and for a key that begins with @. Repeatable.", "BASE64"
+    )
     offset: list[str] = repeatable(
         "The same for the key of a record, such as orders-0=1222. Repeatable.", "LOG=OFFSET"
     )
@@ -75,6 +77,11 @@ class KeyOptions:
     def is_given(self) -> bool:
         """Whether there is any."""
         return bool(self.key or self.key_base64 or self.offset)
+
+    @property
+    def files(self) -> list[str]:
+        """The files of keys."""
+        return [text[1:] for text in self.key if text.startswith("@")]
 
 
 @dataclass(frozen=True)
@@ -91,3 +98,8 @@ class ExpectationOptions:
     fail_on: FailOn = option(
         "Which findings make the exit code 1; only what is set above is an error.", default=FailOn.ERROR
     )
+
+    @property
+    def files(self) -> list[str | None]:
+        """The files that these options name; None where one is not given."""
+        return [self.expect_end_offsets]
