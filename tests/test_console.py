@@ -102,7 +102,11 @@ def test_no_file_of_a_run_takes_the_number_of_a_closed_output(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "line", ["verify - -", "compact - - -o x.jsonl", f"verify {SAMPLE} --read-committed - -"]
+    "line",
+    [
+        *("verify - -", "compact - - -o x.jsonl", f"verify {SAMPLE} --read-committed - -"),
+        *("verify --absent-keys - -", "inspect - --key @-"),
+    ],
 )
 def test_standard_input_is_read_once(line: str, kcompact: Callable[..., Run]) -> None:
     run = kcompact(*line.split())
@@ -110,6 +114,16 @@ def test_standard_input_is_read_once(line: str, kcompact: Callable[..., Run]) ->
         2,
         "error: standard input is named twice, and can be read once",
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", ["verify /dev/stdin -", "verify - /dev/fd/0"])
+def test_a_pipe_is_read_once_by_whatever_names(line: str) -> None:
+    run = subprocess.run(
+        [*KCOMPACT, *line.split()], input=SAMPLE.read_bytes(), capture_output=True, check=False
+    )
+    assert run.returncode == 2
+    assert run.stderr.startswith(b"error: standard input is named twice, and can be read once")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """``inspect --key``: the whole life of a key, with the reason for each record's fate."""
 
 import base64
+import io
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -79,6 +80,18 @@ def test_keys_come_as_bytes_and_from_files_too(kcompact: Cli, dump: Path, tmp_pa
     run = kcompact("inspect", dump, "--key", f"@{tmp_path / 'keys'}", "--key-base64", b, "--format", "json")
     counts = {history["key"]: len(history["records"]) for history in json.loads(run.stdout)["keys"]}
     assert counts == {"b": 1, "a": 3, "nowhere": 0}
+
+
+def test_a_file_of_keys_may_be_standard_input_and_is_not_overwritten(
+    kcompact: Cli, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\n")))
+    run = kcompact("inspect", dump, "--key", "@-", "--format", "json")
+    assert run.stdout == kcompact("inspect", dump, "--key", "a", "--format", "json").stdout
+    keys = tmp_path / "keys"
+    keys.write_text("a\n")
+    run = kcompact("inspect", dump, "--key", f"@{keys}", "-o", keys, "--overwrite")
+    assert (run.exit_code, keys.read_text()) == (2, "a\n")
 
 
 def test_a_key_of_the_samples_stands_where_the_java_client_puts_it(kcompact: Cli) -> None:

@@ -3,7 +3,10 @@
 import base64
 import csv
 import gzip
+import hashlib
+import io
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -428,6 +431,22 @@ def test_a_list_of_keys_may_be_packed(tmp_path: Path, kcompact: Cli) -> None:
     dump, keys = write_kcat(tmp_path / "a.jsonl", AFTER), tmp_path / "keys.gz"
     keys.write_bytes(gzip.compress(b"f\n"))
     assert kcompact("verify", "--absent-keys", keys, dump).exit_code == 1
+
+
+def test_keys_that_come_through_a_pipe_are_those_whose_digest_is_told(
+    tmp_path: Path, kcompact: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump, keys = write_kcat(tmp_path / "a.jsonl", AFTER), b"f\n"
+    reader, writer = os.pipe()
+    with os.fdopen(reader), os.fdopen(writer, "wb") as out:
+        out.write(keys)
+        out.close()
+        by_pipe = kcompact("verify", "--absent-keys", f"/dev/fd/{reader}", dump, "--format", "json")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(keys)))
+    by_name = kcompact("verify", "--absent-keys", "-", dump, "--format", "json")
+    for run, name in ((by_pipe, f"/dev/fd/{reader}"), (by_name, "-")):
+        assert (run.exit_code, run.stderr) == (1, "")
+        assert json.loads(run.stdout)["sha256"][name] == hashlib.sha256(keys).hexdigest()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])

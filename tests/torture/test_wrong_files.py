@@ -43,7 +43,7 @@ TEXTS: dict[str, tuple[Callable[[str], Any], str]] = {
         "orders 0 3 1700000000000\norders 0 5 1700000000001\n",
     ),
     "end_offsets": (read_end_offsets, "orders:0:1199\norders 1 7\n"),
-    "keys": (read_keys, "k1\nbase64:azI=\n"),
+    "keys": (lambda path: read_keys(path)[0], "k1\nbase64:azI=\n"),
     "segment_table": (read_segments, "orders 0 0 1000 1700000000000\norders 0 10 1000\n"),
     "listing": (
         read_segments,

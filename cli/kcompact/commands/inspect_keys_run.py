@@ -37,11 +37,11 @@ class KeyCommand(Command):
         """Once, without what is to be left out."""
         self._check_format()
         self._refuse_expectations()
-        keys = self._keys_named()
         offsets = _offsets_by_log(self.keys.offset)
         with ExitStack() as stack:
             output = replace(self.output, annotations=False)
-            file = stack.enter_context(open_report(output, self.dumps, []))
+            file = stack.enter_context(open_report(output, self.dumps, self.keys.files))
+            keys = self._keys_named()
             places = Workplaces(stack, self.run.session_options())
             dump = stack.enter_context(places.open(self.dumps, self.read_options()))
             asked = [*asked_keys(keys, dump.options, [dump])]
@@ -79,7 +79,8 @@ class KeyCommand(Command):
     def _keys_named(self) -> list[bytes]:
         keys = [_from_base64(text) for text in self.keys.key_base64]
         for text in self.keys.key:
-            keys += read_keys(text[1:]) if text.startswith("@") else [text.encode("utf-8", "surrogateescape")]
+            is_file = text.startswith("@")
+            keys += read_keys(text[1:])[0] if is_file else [text.encode("utf-8", "surrogateescape")]
         return keys
 
 

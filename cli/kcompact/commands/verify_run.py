@@ -3,11 +3,9 @@
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
-from kcompact.broker.state.state_output import output_file
 from kcompact.broker.state.state_places import read_states
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
@@ -207,13 +205,14 @@ class VerifyCommand(Command):
 
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> VerifyOutcome:
         digests = sha256_of_dumps(inputs.dumps, inputs.places)
+        keys, keys_digest = read_keys(keys_file)
         question = AbsentQuestion(
-            asked_keys(read_keys(keys_file), self.read_options(), inputs.dumps),
+            asked_keys(keys, self.read_options(), inputs.dumps),
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],
             self.log_options.now_ms(),
-            {**digests, keys_file: output_file(Path(keys_file)).sha256},
+            {**digests, keys_file: keys_digest},
         )
         return verify_absent(inputs.rows.pairs(), question)
 

@@ -5,14 +5,17 @@ import binascii
 import codecs
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_that_counts
+from kcompact.broker.state.state_output import output_file
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
-from kcompact.dumps.files.containers import open_plain
+from kcompact.dumps.files.containers import lasting_path, open_plain
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.json.canonical_keys import as_compared, is_spelt_variously
 from kcompact.dumps.options import Aborts, ReadOptions
@@ -57,14 +60,18 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
         return None
 
 
-def read_keys(path: str) -> list[bytes]:
-    """The keys of a file: a line is a key as text, or ``base64:`` and bytes. Raises InputError.
+def read_keys(path: str) -> tuple[list[bytes], str]:
+    """The keys of a file (a line is a key as text, or ``base64:`` and bytes), and its SHA-256.
 
-    The file may be packed. With a byte order mark it is UTF-8 or UTF-16; other bytes are taken as they are.
+    The file may be packed, or standard input (``-``). With a byte order mark it is UTF-8 or UTF-16; other
+    bytes are taken as they are. Raises InputError.
     """
     try:
-        with open_plain(path) as file:
-            data = file.read()
+        with TemporaryDirectory() as spool:
+            lasting = lasting_path(path, Path(spool))
+            sha256 = output_file(Path(lasting)).sha256
+            with open_plain(lasting) as file:
+                data = file.read()
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             data = data.decode("utf-16").encode()
         lines = data.removeprefix(codecs.BOM_UTF8).splitlines()
@@ -75,7 +82,7 @@ def read_keys(path: str) -> list[bytes]:
     keys = [_key(line, path, number) for number, line in enumerate(lines, start=1) if line]
     if not keys:
         raise InputError(f"{path}: no keys in this file", hint="one key a line")
-    return keys
+    return keys, sha256
 
 
 def asked_keys(keys: list[bytes], options: ReadOptions, dumps: Iterable[Dump | None]) -> tuple[bytes, ...]:

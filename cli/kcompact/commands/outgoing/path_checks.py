@@ -1,7 +1,9 @@
 """Before anything runs: may the paths be written that this command line asks for?"""
 
+import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.paired.side_files import grouped
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.apart import ReadPath, WrittenPath, check_apart, is_inside
-from kcompact.storage.lookup import is_folder
+from kcompact.storage.lookup import is_file, is_folder
 from kcompact.storage.object_stores import is_address
 
 
@@ -29,7 +31,7 @@ def check_paths(
     ``annotations`` tell whether the summary of a CI step is written, too (``summary_file``).
     """
     dumps, others = list(dumps), list(others)
-    if [*dumps, *others].count(STDIN) > 1:
+    if [*map(_is_standard_input, filter(None, [*dumps, *others]))].count(True) > 1:
         raise InputError("standard input is named twice, and can be read once", hint="name a file")
     summary = summary_file(annotations)
     if summary is not None:
@@ -42,6 +44,15 @@ def check_paths(
     for source in sources:
         if source.files:
             _check_temporary_folder(source)
+
+
+def _is_standard_input(path: str) -> bool:
+    """Whether a path is ``-``, or another name of the same pipe."""
+    if path == STDIN:
+        return True
+    with suppress(OSError):  # closed
+        return is_descriptor(path) and not is_file(path) and os.path.samestat(os.fstat(0), os.stat(path))  # noqa: PTH116  beside fstat
+    return False
 
 
 def _sources(dump: str) -> list[ReadPath]:

@@ -148,7 +148,7 @@ def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     Standard input (``-``), pipes and removed files that are open are written to the spool folder first;
     objects of a store are there already (``origin.bring``). Raises InputError.
     """
-    data_path = _plain_path(path, spool)
+    data_path = lasting_path(path, spool)
     name = _container_at(data_path)
     return (data_path, None) if name is None else (_unpacked(path, data_path, name, spool), name)
 
@@ -195,7 +195,8 @@ def open_plain(path: str) -> Iterator[BinaryIO]:
         raise _damaged(path, name, error) from error
 
 
-def _plain_path(path: str, spool: Path) -> str:
+def lasting_path(path: str, spool: Path) -> str:
+    """Where the bytes of ``path`` can be read again and again. Raises InputError, OSError."""
     if is_address(path):
         return str(place_in(spool, path))
     return path if is_plain_path(path) else _spooled(path, spool)
