@@ -82,6 +82,12 @@ def test_keys_come_as_bytes_and_from_files_too(kcompact: Cli, dump: Path, tmp_pa
     assert counts == {"b": 1, "a": 3, "nowhere": 0}
 
 
+def test_logs_that_were_not_looked_at_are_named(kcompact: Cli, dump: Path) -> None:
+    note = "note: logs other than those of --topic t --partitions 0 were not looked at"
+    run = kcompact("inspect", dump, "--key", "a", "--topic", "t", "--partitions", "0")
+    assert (run.exit_code, run.stderr.splitlines().count(note)) == (0, 1)
+
+
 def test_a_file_of_keys_may_be_standard_input_and_is_not_overwritten(
     kcompact: Cli, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -406,6 +406,20 @@ def test_absent_keys_come_with_evidence_and_without_the_keys(tmp_path: Path, kco
     assert set(report["sha256"]) == {str(dump), str(keys)}
 
 
+@pytest.mark.parametrize("mode", ["--absent-keys {1} {0}", "--mode state {0} {0}"])
+def test_an_answer_about_whole_dumps_says_which_logs_it_is_of(
+    mode: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    other = [r._replace(partition=1, key=b"elsewhere") for r in AFTER]
+    dump, keys = write_kcat(tmp_path / "a.jsonl", [*AFTER, *other]), tmp_path / "keys.txt"
+    keys.write_text("elsewhere\n")
+    line = ("verify", *mode.format(dump, keys).split())
+    said = "assumed: logs other than those of --partitions 0 were not looked at"
+    run = kcompact(*line, "--partitions", "0")
+    assert (run.exit_code, said in run.stdout.splitlines()) == (0, True)
+    assert said not in kcompact(*line).stdout
+
+
 def test_keys_that_a_tool_has_parsed_are_looked_for_by_their_values_alone(
     tmp_path: Path, kcompact: Cli
 ) -> None:

@@ -63,6 +63,13 @@ class Command:
         """For reports: what is not in them."""
         return [] if self.left_out == NOTHING_LEFT_OUT else [described(self.left_out)]
 
+    def notes_on_filters(self) -> list[str]:
+        """For answers about a dump as a whole: of which logs they are."""
+        reading = self.reading
+        given = [f"--topic {topic}" for topic in reading.topic]
+        given += [] if reading.partitions is None else [f"--partitions {reading.partitions}"]
+        return [f"logs other than those of {' '.join(given)} were not looked at"] if given else []
+
 
 def _require_files(paths: Sequence[str]) -> None:
     for path in paths:

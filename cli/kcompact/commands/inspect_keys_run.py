@@ -52,7 +52,7 @@ class KeyCommand(Command):
                 with scratch_folder() as folder:
                     histories = key_histories(spark, dump, folder, list(dict.fromkeys(asked)))
             dump.check_unmoved()
-            for text in dump.notes:
+            for text in [*dump.notes, *self.notes_on_filters()]:
                 note(text)
             show_report(histories, _FORMS, self.output, file)
             if file is not None:

@@ -118,8 +118,9 @@ class VerifyCommand(Command):
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
-            outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
-            outcome = outcome.without(self.left_out)
+            filters = [] if self.verification.asks_for_compaction else self.notes_on_filters()
+            assumed = (*outcome.assumed, *self.notes_on_left_out(), *filters)
+            outcome = replace(outcome, assumed=assumed).without(self.left_out)
             for dump in filter(None, inputs.dumps):
                 dump.check_unmoved()
             for text in dict.fromkeys(policies.notes):  # asked for topics of both dumps
