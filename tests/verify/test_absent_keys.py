@@ -1,5 +1,7 @@
 """Evidence that keys are gone."""
 
+import pytest
+
 from index_frames import logs_of
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.outcome import KeyEvidence, KeyVerdict
@@ -57,6 +59,20 @@ def test_keys_that_may_be_spelt_otherwise_are_counted_not_shown() -> None:
     assert misspelt.startswith("keys are compared byte by byte: 3 keys")
     assert unseen.startswith("4 keys in none of the dumps")
     assert "alice" not in misspelt + unseen
+
+
+@pytest.mark.parametrize(
+    ("slip", "key"),
+    [("7", '"7"'), ("Jos\u00e9", '"Jos\u00e9"'), ("Jos\u00e9", r'"Jos\u00e9"'), (b"\xff\xfe", "//4=")],
+)
+def test_a_key_may_be_spelt_as_the_dump_has_it_alone(slip: str | bytes, key: str) -> None:
+    """Text within a value has quotes, and kafkactl writes as base64 what is no text."""
+    records = [record(key, "personal", offset=0)]
+    asked = slip if isinstance(slip, bytes) else slip.encode()
+    outcome = verify_absent(
+        pairs_of(None, rows_of(records)), AbsentQuestion((asked,), logs_of(records), (), "after")
+    )
+    assert (outcome.is_undecided, outcome.counts["misspelt-key"]) == (True, 1)
 
 
 def test_a_key_that_may_be_one_that_is_gone_as_well_is_gone() -> None:

@@ -1,5 +1,7 @@
 """Evidence that keys are gone: per key and log what a dump still holds of them."""
 
+import base64
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -81,10 +83,15 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
 
 
 def _spellings(key: bytes) -> set[bytes]:
-    """Keys that were meant, most likely, if this one is in no dump: without blanks and quotes around it."""
-    spellings = {key.strip(), key.strip().strip(b"\"'")}
+    """Keys that were meant, most likely, if this one is in no dump: without blanks and quotes around it.
+
+    Or as the dump has it: text with quotes where the key is a field of the value, base64 of what is no text.
+    """
+    spellings = {key.strip(), key.strip().strip(b"\"'"), base64.b64encode(key)}
     with suppress(UnicodeDecodeError):
-        spellings |= {normalize(form, text).encode() for text in (key.decode(),) for form in ("NFC", "NFD")}
+        text = key.decode()
+        spellings |= {json.dumps(text, ensure_ascii=is_ascii).encode() for is_ascii in (False, True)}
+        spellings |= {normalize(form, text).encode() for form in ("NFC", "NFD")}
     return spellings - {key, b""}
 
 
@@ -93,7 +100,8 @@ def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
     if misspelt:
         yield (
             f"keys are compared byte by byte: {counted(misspelt, 'key')} in no dump would be there"
-            " without the blanks or quotes around it, or with its accents composed otherwise"
+            " without the blanks or quotes around it, with quotes, as base64, or with its accents composed"
+            " otherwise"
         )
     if unseen:
         where = "in none of the dumps, nor in those before" if has_before else "in no record of the dump"
@@ -149,7 +157,7 @@ def _misspelt_keys(
                 partition=left[0].partition or 0,
                 offset=left[0].last_value_offset,
                 key=key,
-                expected="no key that differs by blanks, quotes or composed accents alone",
+                expected="no key that differs by blanks, quotes, base64 or composed accents alone",
                 found="one",
             )
 
