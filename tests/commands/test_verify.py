@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -461,6 +462,27 @@ def test_keys_that_come_through_a_pipe_are_those_whose_digest_is_told(
     for run, name in ((by_pipe, f"/dev/fd/{reader}"), (by_name, "-")):
         assert (run.exit_code, run.stderr) == (1, "")
         assert json.loads(run.stdout)["sha256"][name] == hashlib.sha256(keys).hexdigest()
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_of_a_dump_from_a_pipe_the_digest_is_that_of_what_came(
+    is_packed: bool, tmp_path: Path, kcompact: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_kcat(tmp_path / "a.jsonl", AFTER).read_bytes()
+    keys, pipe = tmp_path / "keys.txt", tmp_path / "pipe"
+    keys.write_text("f\n")
+    os.mkfifo(pipe)
+    piped = gzip.compress(data) if is_packed else data
+    writer = threading.Thread(target=pipe.write_bytes, args=(piped,), daemon=True)
+    writer.start()
+    by_pipe = kcompact("verify", "--absent-keys", keys, pipe, "--format", "json")
+    writer.join()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
+    by_name = kcompact("verify", "--absent-keys", keys, "-", "--format", "json")
+    for run, name in ((by_pipe, str(pipe)), (by_name, "-")):
+        assert (run.exit_code, run.stderr) == (1, "")
+        digests = json.loads(run.stdout)["sha256"]
+        assert digests[name + " (unpacked)" * is_packed] == hashlib.sha256(data).hexdigest()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])

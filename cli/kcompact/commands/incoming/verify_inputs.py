@@ -15,10 +15,11 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
-from kcompact.dumps.files.containers import lasting_path, open_plain
+from kcompact.dumps.files.containers import is_plain_path, lasting_path, open_plain
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.json.canonical_keys import as_compared, is_spelt_variously
 from kcompact.dumps.options import Aborts, ReadOptions
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_stores import is_address
 
@@ -113,5 +114,9 @@ def _key(line: bytes, path: str, number: int) -> bytes:
 def sha256_of_dumps(dumps: Iterable[Dump | None], places: Workplaces) -> dict[str, str]:
     """The SHA-256 of each file, by its path, worked out where the dumps are read."""
     files = [file for dump in dumps if dump for file in dump.files]
-    digests = places.run(len(files), lambda number: sha256_of(files[number]))
-    return {file.path: digest for file, digest in zip(files, digests, strict=True)}
+    return dict(places.run(len(files), lambda number: _named_digest(files[number])))
+
+
+def _named_digest(file: DumpFile) -> tuple[str, str]:
+    is_lost = bool(file.container) and not is_address(file.path) and not is_plain_path(file.path)
+    return f"{file.path} (unpacked)" if is_lost else file.path, sha256_of(file)

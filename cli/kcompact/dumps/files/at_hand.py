@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from kcompact.broker.state.state_output import OutputFile, output_file
-from kcompact.dumps.files.containers import unpack
+from kcompact.dumps.files.containers import is_plain_path, unpack
 from kcompact.dumps.files.origin import place_in
 from kcompact.dumps.files.utf16 import as_utf8
 from kcompact.dumps.paired.side_files import SideShape
@@ -48,11 +48,17 @@ def file_at_hand(file: DumpFile, split: Split | None = None) -> Iterator[DumpFil
 
 
 def sha256_of(file: DumpFile) -> str:
-    """The SHA-256 of a file as it is at its place, packed or not. Raises InputError if it has changed."""
+    """The SHA-256 of a file as it is at its place, packed or not. Raises InputError if it has changed.
+
+    Of a pipe, which cannot be read again: that of what came out of it, unpacked.
+    """
     with spool_folder() as spool:
         if file.origin is not None:
             file.origin.bring(spool)
-        path = place_in(spool, file.path) if is_address(file.path) else Path(file.path)
+        if is_address(file.path):
+            path = place_in(spool, file.path)
+        else:
+            path = Path(file.path if is_plain_path(file.path) else file.data_path)
         with path.open("rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
 
