@@ -184,3 +184,16 @@ def test_a_dump_of_which_all_is_left_out_is_refused(
     assert run.exit_code == 2
     assert "leaves out every log that can be read" in run.stderr
     assert output.read_text() == "precious"
+
+
+def test_a_report_with_hashes_of_keys_quotes_no_line(dump: Path, tmp_path: Path, kcompact: Cli) -> None:
+    cut = b'{"topic": "orders", "partition": 1, "key": "personal"\n'
+    (dump / "orders-1.jsonl").write_bytes(b"".join(map(kcat_line, RECORDS[1])) + cut)
+    keys = tmp_path / "keys"
+    keys.write_text("personal\n")
+    line = ("verify", dump, "--keep-going", "--absent-keys", keys)
+    assert "personal" in kcompact(*line, "--format", "json").stdout
+    run = kcompact(*line, "--hash-keys", "--format", "json")
+    assert run.exit_code == 2
+    assert "personal" not in run.stdout
+    assert any("orders-1.jsonl" in text for text in json.loads(run.stdout)["assumed"])

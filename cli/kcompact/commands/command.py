@@ -59,9 +59,9 @@ class Command:
         groups = [getattr(self, member.name) for member in fields(self) if member.name != "left_out"]
         return [path for group in groups for path in getattr(group, "files", []) if path]
 
-    def notes_on_left_out(self) -> list[str]:
-        """For reports: what is not in them."""
-        return [] if self.left_out == NOTHING_LEFT_OUT else [described(self.left_out)]
+    def notes_on_left_out(self, *, quotes: bool = True) -> list[str]:
+        """For reports: what is not in them. ``quotes`` of what cannot be read may hold keys."""
+        return [] if self.left_out == NOTHING_LEFT_OUT else [described(self.left_out, quotes=quotes)]
 
     def notes_on_filters(self) -> list[str]:
         """For answers about a dump as a whole: of which logs they are."""

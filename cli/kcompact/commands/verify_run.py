@@ -118,9 +118,9 @@ class VerifyCommand(Command):
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
-            filters = [] if self.verification.asks_for_compaction else self.notes_on_filters()
-            assumed = (*outcome.assumed, *self.notes_on_left_out(), *filters)
-            outcome = replace(outcome, assumed=assumed).without(self.left_out)
+            notes = self.notes_on_left_out(quotes=not self.verification.hash_keys)
+            notes += [] if self.verification.asks_for_compaction else self.notes_on_filters()
+            outcome = replace(outcome, assumed=(*outcome.assumed, *notes)).without(self.left_out)
             for dump in filter(None, inputs.dumps):
                 dump.check_unmoved()
             for text in dict.fromkeys(policies.notes):  # asked for topics of both dumps

@@ -130,9 +130,9 @@ def _topic_named(path: str, topics: Iterable[str]) -> str | None:
     return max(named, key=len, default=None)
 
 
-def described(left_out: LeftOut) -> str:
-    """The logs that were left out, and why, in one line."""
+def described(left_out: LeftOut, *, quotes: bool = True) -> str:
+    """The logs that were left out, and why, in one line; without ``quotes``, which may hold keys, by file."""
     logs = [str(log) for log in sorted(left_out.logs)]
     logs += [f"every partition of {topic}" for topic in sorted(left_out.topics)]
-    reasons = "; ".join(dict.fromkeys(reason for _, reason in sorted(left_out.files)))
+    reasons = "; ".join(dict.fromkeys(why if quotes else path for path, why in sorted(left_out.files)))
     return f"left out: {', '.join(logs)} ({reasons})"
