@@ -6,7 +6,6 @@ import codecs
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_that_counts
@@ -14,7 +13,7 @@ from kcompact.broker.state.state_output import output_file
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.files.at_hand import sha256_of
+from kcompact.dumps.files.at_hand import sha256_of, spool_folder
 from kcompact.dumps.files.containers import is_plain_path, lasting_path, open_plain
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.json.canonical_keys import as_compared, is_spelt_variously
@@ -68,8 +67,8 @@ def read_keys(path: str) -> tuple[list[bytes], str]:
     bytes are taken as they are. Raises InputError.
     """
     try:
-        with TemporaryDirectory() as spool:
-            lasting = lasting_path(path, Path(spool))
+        with spool_folder() as spool:
+            lasting = lasting_path(path, spool)
             sha256 = output_file(Path(lasting)).sha256
             with open_plain(lasting) as file:
                 data = file.read()
