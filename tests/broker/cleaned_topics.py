@@ -11,6 +11,7 @@ from cleaning import (
     delete_records,
     expired_before_cleaning,
     let_go,
+    read_checkpoint,
     relabelled,
     save_as_golden,
     take_stage,
@@ -102,3 +103,14 @@ def options(topic: CleanedTopic) -> list[str]:
             f"--last-stable-offset={log}={offsets.stable}",
         ]
     return arguments
+
+
+def files(folder: Path, now_ms: int) -> list[str]:
+    """What a user would have beside it: segments, batches, clock."""
+    return [f"--segments={folder / 'segments'}", f"--batches={folder / 'batches'}", f"--now={now_ms}"]
+
+
+def known_checkpoint(folder: Path) -> list[str]:
+    """The checkpoint as an option; a file without a line about the topic would be refused."""
+    path = folder / "checkpoint"
+    return [f"--checkpoint={path}"] if read_checkpoint(path) else []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cleaned_topics import CleanedTopic, cleaned_topics, options
+from cleaned_topics import CleanedTopic, cleaned_topics, files, known_checkpoint, options
 from cleaning import read_checkpoint
 from conftest import Run
 from dump_files import kcat_offsets
@@ -45,6 +45,10 @@ class Nights:
         if not dumps:  # nothing is committed yet, or nothing is left: kcompact refuses an empty file
             return
 
+        given = [*options(topic), *files(stage.folder, topic.now_ms)]
+        if not self.with_batches:
+            given = [option for option in given if not option.startswith("--batches")]
+
         run = kcompact(
             "compact",
             *dumps,
@@ -52,16 +56,16 @@ class Nights:
             f"--state={self.folder / 'state'}",
             "--respect-dirty-ratio",
             "--null-keys=drop",
-            f"--segments={stage.folder / 'segments'}",
-            f"--now={topic.now_ms}",
-            *options(topic),
-            *([f"--batches={stage.folder / 'batches'}"] if self.with_batches else []),
+            *given,
         )
 
         assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), seed
-        assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(topic.after.folder / self.dump)), seed
+        left = topic.after.folder / self.dump
+        assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(left)), seed
         checkpoint = read_checkpoint(self.folder / "state" / "cleaner-offset-checkpoint")
         assert checkpoint == topic.after.checkpoint, seed
+        run = kcompact("verify", *dumps, left, *known_checkpoint(stage.folder), *given)
+        assert run.exit_code == 0, f"{seed}: {run.stdout}{run.stderr}"
 
 
 def lines_from(dump: Path, first_offsets: dict[int, int]) -> bytes:

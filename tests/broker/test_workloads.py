@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cleaned_topics import CleanedTopic, cleaned_topics, options
+from cleaned_topics import CleanedTopic, cleaned_topics, files, known_checkpoint, options
 from cleaning import read_checkpoint
 from conftest import Run
 from dump_files import kcat_offsets
@@ -69,17 +69,6 @@ def check_compaction(topic: CleanedTopic, kcompact: Cli) -> None:
     except AssertionError:
         topic.save()
         raise
-
-
-def files(folder: Path, now_ms: int) -> list[str]:
-    """What a user would have beside it: segments, batches, clock."""
-    return [f"--segments={folder / 'segments'}", f"--batches={folder / 'batches'}", f"--now={now_ms}"]
-
-
-def known_checkpoint(folder: Path) -> list[str]:
-    """The checkpoint as an option; a file without a line about the topic would be refused."""
-    path = folder / "checkpoint"
-    return [f"--checkpoint={path}"] if read_checkpoint(path) else []
 
 
 def check_dirty_ratio(topic: CleanedTopic, kcompact: Cli) -> None:
