@@ -22,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h", "--help-all"], "max_content_width": 100},
     help="Compact an exported Kafka topic dump exactly as the broker's log cleaner would.",
-    epilog="Exit codes: 0 fine, 1 finding, 2 could not do the job, 3 a bug of ours, 130 interrupted.",
+    epilog="Exit codes: 0 fine, 1 finding, 2 could not do the job, 3 a bug in kcompact, 130 interrupted.",
 )
 complete_for_shells()
 
@@ -120,8 +120,8 @@ def _verify(
 ) -> int:
     """Prove that a compaction lost nothing: exit code 0 if it holds, 1 if not, 2 if nobody can tell.
 
-    Without the options that say how far the broker had cleaned, AFTER has the benefit of the doubt, and
-    what was assumed is said.
+    Without the options that say how far the broker had cleaned, AFTER gets the benefit of the doubt, and
+    the answer names what was assumed.
     """
     with spark_starting(dumps, run, "kcompact.verify.pipeline"):
         from kcompact.commands.verify_run import VerifyCommand

@@ -52,13 +52,13 @@ Options used most (--help-all lists all):
   --format FORMAT         text, json, markdown, html, junit, github or
                           code-quality
   --topic TOPIC           read only this topic; repeatable
-  --partitions LIST       read only these, such as 0,3-5
+  --partitions LIST       read only these partitions, such as 0,3-5
   --dialect NAME          who wrote the dump, where it is not recognised
-  --key KEY               every record of a key, and what becomes of it
+  --key KEY               each record of a key, and what happens to it
   --offset orders-0=1222  the same for the key of a record
-  --max-null-keys N       exit with 1 if more records have no key
-  --max-gaps N            exit with 1 if more gaps are in the offsets
-  --fail-on LEVEL         exit with 1 from error on (default), warning, or never
+  --max-null-keys N       exit with 1 if more records than this have no key
+  --max-gaps N            exit with 1 if the offsets have more gaps than this
+  --fail-on LEVEL         exit with 1 for error (default), warning, or never
   -q, --quiet             no notes, no progress, no report on the terminal
 """
 
@@ -82,9 +82,9 @@ Options used most (--help-all lists all):
   --checkpoint FILE            Kafka's cleaner-offset-checkpoint
   --topic-config FILE          what kafka-configs --describe prints
   --segment-bytes BYTES        roll segments at this size, such as 64MiB
-  --min-compaction-lag-ms D    younger segments are left alone, such as 1h
+  --min-compaction-lag-ms D    segments younger than this are left alone: 1h
   --now TIME                   the clock, in ms or as 2026-01-31T12:00:00Z
-  --partitions LIST            read only these, such as 0,3-5
+  --partitions LIST            read only these partitions, such as 0,3-5
   -q, --quiet                  no notes, no progress, no report on the terminal
 """
 
@@ -108,7 +108,7 @@ Options used most (--help-all lists all):
   --format FORMAT         the report as text, json, markdown, html or broker-log
   --null-keys WORD        records without key: error (default), drop or keep
   --drop-tombstones       remove latest tombstones at once
-  --partitions LIST       read only these, such as 0,3-5
+  --partitions LIST       read only these partitions, such as 0,3-5
   --dialect NAME          who wrote the dump, where it is not recognised
   --state DIR             go on where the last run with this folder ended
   -q, --quiet             no notes, no progress, no report on the terminal
@@ -131,18 +131,18 @@ Options used most (--help-all lists all):
   --format FORMAT         text, json, markdown, html, junit, github or
                           code-quality
   --mode state            do two dumps hold the same latest live values?
-  --strict                what was left over is a finding, too
+  --strict                records that were left over are findings, too
   --drop-tombstones       tombstones may have been dropped at once
-  --absent-keys FILE      evidence that these keys are gone
+  --absent-keys FILE      show whether these keys are gone
   --checkpoint FILE       how far the broker had cleaned
-  --max-findings N        findings named of each kind and log (text: 3)
-  --partitions LIST       read only these, such as 0,3-5
+  --max-findings N        findings to show of each kind and log (text: 3)
+  --partitions LIST       read only these partitions, such as 0,3-5
   -q, --quiet             no notes, no progress, no answer on the terminal
 """
 
 _END = """\
 
-Exit codes: 0 fine, 1 finding, 2 could not do the job, 3 a bug of ours,
+Exit codes: 0 fine, 1 finding, 2 could not do the job, 3 a bug in kcompact,
 130 interrupted. Documentation: README.md and docs/recipes.md of kcompact.
 """
 

@@ -36,5 +36,7 @@ class CleaningOptions:
     panel: ClassVar = "Cleaning"
     drop_tombstones: bool = flag("Remove latest tombstones at once, as if their horizon had passed.")
     null_keys: NullKeys = option("Records without key: a broker drops them.", default=NullKeys.ERROR)
-    rounds: str = option("Cleaning rounds, where the offset map is limited.", "N|until-clean", default="1")
-    respect_dirty_ratio: bool = flag("Leave alone what a broker would not clean yet.")
+    rounds: str = option(
+        "How many rounds of cleaning, where the offset map is limited.", "N|until-clean", default="1"
+    )
+    respect_dirty_ratio: bool = flag("Leave logs alone that a broker would not clean yet.")

@@ -19,35 +19,36 @@ class ReadingOptions:
 
     panel: ClassVar = "Reading (default: recognised)"
     topic: list[str] = repeatable("Read only this topic. Repeatable.", "TOPIC", autocompletion=topic_names)
-    partitions: str | None = option("Read only these, such as 0,3-5.", "LIST")
+    partitions: str | None = option("Read only these partitions, such as 0,3-5.", "LIST")
     dialect: str | None = option(
         "Who wrote the dump; kcompact inspect --dialects lists them.", "NAME", autocompletion=dialect_names
     )
     fields: str | None = option(
-        r"Where parts of a record stand: key=kafka_key,value=payload.body; \. and \, are a name's own.",
+        r"Which fields are the parts of a record: key=kafka_key,value=payload.body;"
+        r" a dot or comma in a name is written \. or \,",
         "PART=FIELD,...",
     )
     key_field: str | None = option(
-        "A field of the value that stands for the key, or several: a,b.", "FIELD,..."
+        "The key is this field of the value, or several fields together: a,b.", "FIELD,..."
     )
     cdc: str | None = option(
-        "Values are change events: a delete is a tombstone; --key-field is a field of the row.",
+        "Values are change events: a delete counts as a tombstone; --key-field names fields of the row.",
         "debezium|maxwell|canal|mongo",
     )
     tombstone: str | None = option(
-        "What a tombstone looks like; none: no text is one.", "null|missing|empty|none|literal:TEXT"
+        "How a tombstone is written; none: no text is a tombstone.", "null|missing|empty|none|literal:TEXT"
     )
     missing_key: str | None = option(
-        "What a key that is not there is; text: empty, and a word for null is a key.", "null|empty|text"
+        "What a missing key means: no key (null), or an empty key; text: an empty key, and a word such as"
+        " null is a key as well.",
+        "null|empty|text",
     )
-    columns: str | None = option("Columns of text without a header line, in order.", "NAME,...")
-    delimiter: str | None = option("What stands between columns; \\t for a tab.", "TEXT")
-    canonical_keys: bool = flag(
-        "Keys that are JSON objects or numbers are equal if their values are, however spelt."
-    )
+    columns: str | None = option("Names of the columns of text without a header line, in order.", "NAME,...")
+    delimiter: str | None = option("What separates columns; \\t for a tab.", "TEXT")
+    canonical_keys: bool = flag("Compare keys that are JSON objects or numbers by value, not by spelling.")
     keep_going: bool = flag(
-        "Leave out files that cannot be read, and every log that they may hold records of;"
-        " then the exit code is not 0."
+        "Leave out files that cannot be read, and every log that may have records in them;"
+        " the exit code is then not 0."
     )
 
     @property

@@ -64,10 +64,11 @@ class KeyOptions:
 
     panel: ClassVar = "History of keys"
     key: list[str] = repeatable(
-        "Every record of this key, and what becomes of it; @FILE: one key a line. Repeatable.", "KEY|@FILE"
+        "Show each record of this key, and what happens to it; @FILE: one key per line. Repeatable.",
+        "KEY|@FILE",
     )
     key_base64: list[str] = repeatable(
-        "The same for bytes, and for a key that begins with @. Repeatable.", "BASE64"
+        "The same for a key in base64, such as one that begins with @. Repeatable.", "BASE64"
     )
     offset: list[str] = repeatable(
         "The same for the key of a record, such as orders-0=1222. Repeatable.", "LOG=OFFSET"
@@ -89,14 +90,16 @@ class ExpectationOptions:
     """Lines drawn by the user."""
 
     panel: ClassVar = "Expectations (exit code 1 where they are not met)"
-    max_null_keys: int | None = option("Records without key.", "N", min=0)
-    max_cross_partition_keys: int | None = option("Keys in several partitions of a topic.", "N", min=0)
-    max_gaps: int | None = option("Gaps in the offsets.", "N", min=0)
+    max_null_keys: int | None = option("At most this many records without a key.", "N", min=0)
+    max_cross_partition_keys: int | None = option(
+        "At most this many keys in several partitions of a topic.", "N", min=0
+    )
+    max_gaps: int | None = option("At most this many gaps in the offsets.", "N", min=0)
     expect_end_offsets: str | None = option(
-        "Log end offsets, lines of TOPIC:PARTITION:OFFSET as kafka-get-offsets.sh prints them.", "FILE"
+        "Where logs end: lines TOPIC:PARTITION:OFFSET, as kafka-get-offsets.sh prints them.", "FILE"
     )
     fail_on: FailOn = option(
-        "Which findings make the exit code 1; only what is set above is an error.", default=FailOn.ERROR
+        "Which findings lead to exit code 1; only the expectations above can be errors.", default=FailOn.ERROR
     )
 
     @property

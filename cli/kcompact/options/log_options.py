@@ -30,11 +30,11 @@ class LogOptions:
 
     panel: ClassVar = "What the dump cannot know"
     segments: str | None = option(
-        "Lines 'topic partition base-offset bytes', perhaps mtime_ms, or a listing of the log directory.",
+        "Segments: lines 'topic partition base-offset bytes [mtime_ms]', or a listing of the log directory.",
         "FILE",
     )
     batches: list[str] = repeatable(
-        "The text of kafka-dump-log: makes transactions and delete horizons exact; repeatable.", "FILE"
+        "Output of kafka-dump-log: makes transactions and delete horizons exact; repeatable.", "FILE"
     )
     log_start_offset: list[str] = repeatable(
         "Where the log starts; repeatable as orders-0=303 (default: the first offset in the dump).", "OFFSET"
@@ -44,15 +44,20 @@ class LogOptions:
         "OFFSET",
     )
     last_stable_offset: list[str] = repeatable(
-        "Where transactions are undecided; repeatable as orders-0=303 (default: by batches, or the log end).",
+        "From here on transactions are undecided; repeatable as orders-0=303"
+        " (default: by batches, or the log end).",
         "OFFSET",
     )
     read_committed: str | None = option(
-        "A read_committed dump of the same topic: what it lacks was aborted.", "DUMP"
+        "A read_committed dump of the same topic: records that it lacks were aborted.", "DUMP"
     )
     aborted: str | None = option("Aborted data: lines 'topic partition first_offset last_offset'.", "FILE")
-    checkpoint: str | None = option("Kafka's cleaner-offset-checkpoint; read only, excludes --state.", "FILE")
-    state: str | None = option("Folder or s3:// prefix that remembers checkpoint and delete horizons.", "DIR")
+    checkpoint: str | None = option(
+        "Kafka's file cleaner-offset-checkpoint; never written; not together with --state.", "FILE"
+    )
+    state: str | None = option(
+        "Folder or s3:// prefix that keeps checkpoint and delete horizons for the next run.", "DIR"
+    )
     now: str | None = option(
         "The clock of the run, in ms or as 2026-01-31T12:00:00Z (default: this machine's).", "TIME"
     )

@@ -29,7 +29,7 @@ class OutputOptions:
     overwrite: bool = overwrite_flag()
     to: str | None = option(
         "Convert to jsonl, csv, avro, parquet (lossless) or kcat (key TAB value lines for"
-        " kcat -P -K -Z); default: what the suffix of -o says.",
+        " kcat -P -K -Z); default: by the suffix of -o.",
         "FORMAT",
         autocompletion=target_names,
     )

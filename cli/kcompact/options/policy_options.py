@@ -32,16 +32,20 @@ class PolicyOptions:
         "A log is due when its dirty ratio is above this (0 to 1).", "RATIO"
     )
     min_compaction_lag_ms: str | None = option(
-        "Younger segments, and all after them, are left alone.", "DURATION"
+        "Segments younger than this, and all after them, are left alone.", "DURATION"
     )
     max_compaction_lag_ms: str | None = option(
-        "Older dirty data make a log due whatever its ratio.", "DURATION"
+        "Dirty data older than this make a log due, whatever its ratio.", "DURATION"
     )
-    delete_retention_ms: str | None = option("How long tombstones and markers stay once seen.", "DURATION")
+    delete_retention_ms: str | None = option(
+        "How long tombstones and transaction markers stay after the round that sees them first.", "DURATION"
+    )
     segment_bytes: str | None = option("Roll segments at this size, as the broker would have.", "BYTES")
     segment_ms: str | None = option("Roll segments at this age, as the broker would have.", "DURATION")
-    retention_ms: str | None = option("With delete in the policy: how old a segment may get.", "DURATION")
-    retention_bytes: str | None = option("With delete in the policy: how large a log may get.", "BYTES")
+    retention_ms: str | None = option(
+        "With delete in --cleanup-policy: how old a segment may get.", "DURATION"
+    )
+    retention_bytes: str | None = option("With delete in --cleanup-policy: how large a log may get.", "BYTES")
     log_cleaner_threads: str | None = option("Cleaner threads that share the dedupe buffer.", "N")
     log_cleaner_dedupe_buffer_size: str | None = option(
         "Memory for the offset map. (default: unlimited, one round)", "BYTES"

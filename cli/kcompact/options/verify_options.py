@@ -39,13 +39,14 @@ class VerifyOptions:
     )
     ignore_partitions: bool = flag("With --mode state: a key may be in another partition.")
     absent_keys: str | None = option(
-        "Evidence that these keys are gone, one a line as text, or as base64:...", "FILE"
+        "Show whether these keys are gone; one key per line, as text or as base64:...", "FILE"
     )
     hash_keys: bool = flag("Show the SHA-256 of keys instead of the keys.")
-    strict: bool = flag("What was left over is a finding too.")
+    strict: bool = flag("Records that were left over are findings, too.")
     drop_tombstones: bool = flag("The compaction may have dropped tombstones at once.")
     null_keys: KeylessRecords = option(
-        "Whether records without a key were to go, as a broker does it.", default=KeylessRecords.DROP
+        "Whether the compaction was to drop records without a key, as a broker does.",
+        default=KeylessRecords.DROP,
     )
 
     @property
@@ -75,7 +76,7 @@ class AnswerOptions:
         "How the answer is shown.", None, "--format", default=AnswerFormat.TEXT
     )
     max_findings: int | None = option(
-        "Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON, else 20)",
+        "Findings to show of each kind and log; all are counted. (default: 3 as text, all in JSON, else 20)",
         "N",
         min=0,
     )
