@@ -136,7 +136,7 @@ def _refused_argument(path: str, error: OSError) -> KcompactError | None:
     if error.errno == errno.ENAMETOOLONG:
         return InputError(too_long(path))
     if error.errno == errno.EACCES:
-        hint = "name another place, or give this user leave to look into the folders that it lies in"
+        hint = "name another place, or give this user permission to search the folders above it"
         return InputError(f"{path}: Permission denied", hint=hint)
     return removed_in_use(str(error))
 

@@ -36,6 +36,6 @@ def test_a_line_of_names_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path.write_text("topic partition first_offset last_offset\norders 0 3 9\n")
     with pytest.raises(InputError, match=":1: 'topic partition") as refused:
         read_aborted(str(path))
-    assert refused.value.hint == "is it a line of names? Lines that begin with # are passed over"
+    assert refused.value.hint == "is it a header line? Lines that begin with # are skipped"
     path.write_text(f"# {path.read_text()}")
     assert list(read_aborted(str(path)).by_log) == [LogName("orders", 0)]

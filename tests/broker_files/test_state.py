@@ -127,7 +127,7 @@ def test_a_dump_without_the_state_s_output_is_explained(tmp_path: Path, dump: Pa
 def test_a_run_that_died_between_dump_and_state_is_noticed(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     dump.write_text("what the next run wrote\n")
-    with pytest.raises(InputError, match="a run that died between writing the dump and the state"):
+    with pytest.raises(InputError, match="perhaps a run died between writing the dump and the state"):
         check(tmp_path / "state", [dump], {ORDERS: 400})
 
 
@@ -139,7 +139,7 @@ def test_a_run_that_died_while_it_wrote_the_state_is_noticed(
     """Or that somebody damaged it: whatever is there then, the remedy is that of a state of no use."""
     save(tmp_path / "state", dump)
     (tmp_path / "state" / name).write_text(text)
-    with pytest.raises(InputError, match="a run that died while it wrote the state") as caught:
+    with pytest.raises(InputError, match="perhaps a run died while it wrote the state") as caught:
         check(tmp_path / "state", [dump], {ORDERS: 400})
     assert "start a new --state folder" in (caught.value.hint or "")
 

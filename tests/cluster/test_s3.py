@@ -216,8 +216,8 @@ def test_a_run_that_fails_leaves_nothing_on_the_store(store: S3, tmp_path: Path)
         ("s3://bucket/in-none/", "s3://bucket/o2/", "there is no such object"),
         ("s3://bucket/one/", "s3://no-such-bucket/out/", "there is no such bucket"),
         ("s3://bucket/one/", "s3://bucket/out.jsonl", "end it with a slash"),
-        ("s3://bucket/one/", "s3://bucket/one/below/", "meets s3://bucket/one/"),
-        ("s3://bucket/unfinished/", "s3://bucket/o3/", "has not finished"),
+        ("s3://bucket/one/", "s3://bucket/one/below/", "overlaps s3://bucket/one/"),
+        ("s3://bucket/unfinished/", "s3://bucket/o3/", "an unfinished run wrote this"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(

@@ -156,7 +156,7 @@ def test_a_run_that_gets_no_executor_says_so_waits_and_can_be_stopped_without_a_
     )
     process = start_python(code, tmp_path, **store.environment, **cluster_environment())
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("note: the cluster has given no executor so far")
+    assert process.stderr.readline().startswith("note: the cluster has started no executor so far")
     assert not wait_until(lambda: process.poll() is not None, seconds=2)
 
     process.send_signal(number)

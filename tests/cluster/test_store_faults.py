@@ -81,7 +81,7 @@ def test_a_store_that_is_busy_for_ten_seconds_costs_nothing_but_time(
 @pytest.mark.parametrize(
     ("status", "sentence"),
     [
-        (503, "the store does not answer, however often it is asked"),
+        (503, "the store does not answer, even after many attempts"),
         (403, "the store refuses these credentials"),
     ],
 )

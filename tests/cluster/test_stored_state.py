@@ -158,7 +158,7 @@ def test_where_the_last_write_fails_the_dump_is_there_and_its_state_is_known(pro
         return 403 if len(written) == 2 else None
 
     proxy.fault = refuse
-    with pytest.raises(OutputError, match=r"refuses these credentials; the new dump is whole, and a run"):
+    with pytest.raises(OutputError, match=r"refuses these credentials; the new dump is complete, and a run"):
         save(state(300))
     proxy.fault = lambda _: None
     assert read_states(STATE) == (CleanerState(), state(300))
@@ -191,7 +191,7 @@ def test_a_write_whose_answer_is_lost_counts(name: str, proxy: Proxy) -> None:
 
 def test_a_store_that_heeds_no_conditions_is_refused(proxy: Proxy) -> None:
     proxy.fault = lambda request: UNCONDITIONAL if request.method == "PUT" else None
-    with pytest.raises(InputError, match="does not heed conditions of writes"):
+    with pytest.raises(InputError, match="this store ignores conditions of writes"):
         save(state(300))
     assert proxy.store.objects(STATE) == {}
 
@@ -293,5 +293,7 @@ def test_texts_that_do_not_belong_together_are_refused(place: S3) -> None:
     said = json.loads(place.get(OBJECT))
     said["states"][0]["cleaner-offset-checkpoint"] = "0\n1\norders 0 400\n"
     place.put(OBJECT, json.dumps(said).encode())
-    with pytest.raises(InputError, match=f"{OBJECT}/cleaner-offset-checkpoint: not the one that output.json"):
+    with pytest.raises(
+        InputError, match=f"{OBJECT}/cleaner-offset-checkpoint: not the file that output.json"
+    ):
         read_states(STATE)

@@ -43,7 +43,7 @@ def test_what_only_an_open_transaction_replaces_is_no_compaction_for_certain(
 
     assert run.exit_code == 2
     assert "nobody can tell: 1 lost-above-end" in run.stdout
-    assert "give --batches of the moment of the cleaning" in run.stdout
+    assert "give --batches printed at the time of the cleaning" in run.stdout
     assert "t-0: by its batches the transaction at offset 1 is open" in run.stderr
     dirty = kcompact("dirty-ratio", before, "--batches", before, "--format", "json")
     [log] = json.loads(dirty.stdout)["logs"]
@@ -64,7 +64,7 @@ def test_open_data_that_went_behind_the_active_segments_base_asks_for_later_batc
         2,
         "nobody can tell: 1 missing-key, 1 lost-above-end",
     )
-    assert run.stdout.count("give --batches of the moment of the cleaning") == 2
+    assert run.stdout.count("give --batches printed at the time of the cleaning") == 2
     assert "--read-committed" not in run.stdout
     ended = {0: records[0], 2: [*records[1], Logged(4, "ABORT", producer=7)], 5: []}
     later = write_dump_log(tmp_path / "later.txt", ended)
@@ -118,7 +118,7 @@ def test_abort_markers_of_a_dump_without_batches_are_asked_about_with_the_remedy
     run = kcompact("compact", first, second, "-o", out)
 
     assert (run.exit_code, out.exists()) == (2, False)
-    assert "0.txt: 1 abort marker: which records were aborted, only its lines about batches say" in run.stderr
+    assert "0.txt: 1 abort marker: only its lines about batches say which records were aborted" in run.stderr
     remedy = run.stderr.partition(" as a broker leaves it): ")[2].splitlines()[0].split()
     assert remedy == ["--batches", str(first), "--batches", str(second)]
     assert kcompact("compact", first, second, *remedy, "-o", out).exit_code == 0
@@ -183,8 +183,8 @@ def test_what_is_lost_behind_the_last_batch_told_is_undecided(tmp_path: Path, kc
     run = kcompact("verify", before, after, "--batches", told)
 
     assert (run.exit_code, run.stdout.splitlines()[1]) == (2, "nobody can tell: 1 stale-value")
-    assert "give --batches of the moment of the cleaning" in run.stdout
-    assert "t-0: 2 records from offset 2 on, behind the last batch given" in run.stderr
+    assert "give --batches printed at the time of the cleaning" in run.stdout
+    assert "t-0: 2 records from offset 2 on, after the last batch given" in run.stderr
     whole = {0: records[0], 2: [records[1][0], Logged(3, "ABORT", producer=7), records[1][1]], 5: []}
     every = write_dump_log(tmp_path / "whole.txt", whole)
     assert kcompact("verify", before, after, "--batches", every).exit_code == 0

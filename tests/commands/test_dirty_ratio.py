@@ -200,7 +200,7 @@ def test_a_pair_of_dumps_tells_aborted_data_and_where_a_transaction_is_open(kcom
     assert by_pair["last_stable_offset"] == stable
     # Told segments end the range earlier, at a base offset, so compare what lies below it.
     assert by_pair["gain"]["aborted_records"] >= by_batches["gain"]["aborted_records"] > 0
-    assert f"from offset {stable} on, behind the read_committed dump" in pair.stderr
+    assert f"from offset {stable} on, after the end of the read_committed dump" in pair.stderr
 
 
 def test_a_checkpoint_behind_the_dump_raises_the_log_end_unless_that_is_told(
@@ -217,7 +217,7 @@ def test_a_checkpoint_behind_the_dump_raises_the_log_end_unless_that_is_told(
     ]
     assert (logs[0]["log_end_offset"], logs[0]["binding_limit"]) == (5000, "nothing dirty")
     assert (logs[1]["checkpoint_reset"], logs[1]["first_dirty_offset"]) == (True, 1200)
-    assert "orders-0: the checkpoint, 5000, lies behind the dump's end" in raised.stderr
+    assert "orders-0: the checkpoint, 5000, is after the dump's end" in raised.stderr
     assert "orders-0: the checkpoint, 5000, is not between log start 1200 and log end 1432" in reset.stderr
 
 

@@ -21,7 +21,7 @@ RECORDS = [record(f"key-{p}", str(at), offset=at, partition=p) for p in (0, 1) f
             ["--cleanup-policy=delete", "--retention-ms=1d"],
             "not compacted, as its cleanup.policy has no compact",
         ),
-        (["--segment-bytes=1GiB"], "nothing is cleaned: what is dirty counts as the active segment"),
+        (["--segment-bytes=1GiB"], "nothing is cleaned: all dirty records count as the active segment"),
         (
             ["--respect-dirty-ratio", "--min-cleanable-dirty-ratio=1"],
             "not cleaned yet: the dirty ratio 1.0000 is not above min.cleanable.dirty.ratio 1",

@@ -54,7 +54,7 @@ def test_every_record_is_told_in_time_with_what_supersedes_it(kcompact: Cli, dum
         "stays for now",
     ]
     assert key["remarks"] == [
-        "it stands in t-0, t-1: each partition keeps its own latest record",
+        "it is in t-0, t-1: each partition keeps its own latest record",
         "it is deleted in one partition and alive in another",
     ]
 
@@ -137,8 +137,8 @@ def test_a_key_is_no_markup_in_a_heading(kcompact: Cli, tmp_path: Path) -> None:
         (["--offset", "7"], "--offset 7: of which log?"),
         (["--key-base64", "?"], "--key-base64 ?: not base64"),
         (["--key", "@nowhere"], "nowhere: No such file or directory"),
-        (["--key", "a", "--max-gaps", "0"], "--max-gaps: histories of keys are held against no expectation"),
-        (["--key", "a", "--format", "junit"], "--format junit has no form for histories of keys"),
+        (["--key", "a", "--max-gaps", "0"], "--max-gaps: expectations are not checked for histories of keys"),
+        (["--key", "a", "--format", "junit"], "--format junit cannot show histories of keys"),
     ],
 )
 def test_what_cannot_be_followed_is_said(options: list[str], message: str, kcompact: Cli, dump: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_name_of_odd_bytes_is_no_topic(command: str, kcompact: Callable[..., R
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.jsonl"))
     odd.write_text('{"partition": 0, "offset": 0, "timestamp": 1, "key": "a", "value": "x"}\n')
     run = kcompact(command, odd)
-    assert (run.exit_code, "the name is no UTF-8" in run.stderr) == (2, True)
+    assert (run.exit_code, "the file name is not UTF-8" in run.stderr) == (2, True)
 
     (tmp_path / "topic=orders").mkdir()
     dump = odd.rename(tmp_path / "topic=orders" / odd.name)

@@ -63,7 +63,7 @@ def test_a_finding_names_what_it_takes_for_granted_of_the_map(kcompact: Cli) -> 
 
     assert run.exit_code == 1, run.stdout
     assert "duplicate-left" in run.stdout
-    assert "assumed: no offset map was full (1 log): --log-cleaner-dedupe-buffer-size tells" in run.stdout
+    assert "assumed: no offset map was full (1 log): --log-cleaner-dedupe-buffer-size says" in run.stdout
 
 
 def test_an_unexplained_duplicate_is_still_a_finding(kcompact: Cli, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_compact_prints_nothing_but_warnings_and_writes_its_files(
     out = tmp_path / "out.jsonl"
     run = kcompact("compact", noted, "-o", out, "--quiet")
     assert (run.exit_code, run.stdout) == (0, "")
-    assert run.stderr.startswith("warning: 1 key stands in several partitions")
+    assert run.stderr.startswith("warning: 1 key is in several partitions")
     assert run.stderr.count("\n") == 1
     assert out.exists()
 

@@ -26,7 +26,7 @@ def test_what_is_gone_behind_the_read_committed_dump_is_undecided(tmp_path: Path
     run = kcompact(*command)
 
     assert (run.exit_code, run.stdout.splitlines()[1]) == (2, "nobody can tell: 1 stale-value")
-    assert "give --last-stable-offset behind it, if its transaction was aborted" in run.stdout
+    assert "give --last-stable-offset after it, if its transaction was aborted" in run.stdout
     assert kcompact(*command, "--last-stable-offset=orders-0=5").exit_code == 0
 
 
@@ -90,7 +90,7 @@ def test_a_read_committed_dump_that_begins_later_is_refused_where_no_marker_can_
     run = kcompact(command, dump, *after, "--read-committed", later)
 
     assert run.exit_code == 2
-    assert "orders-0: the read_committed dump lacks 2 records from offset 0 on, but goes on" in run.stderr
+    assert "orders-0: the read_committed dump lacks 2 records from offset 0 on, but has later" in run.stderr
 
 
 @pytest.mark.parametrize("command", ["compact", "verify", "dirty-ratio"])
@@ -130,7 +130,7 @@ def test_many_records_behind_a_read_committed_dump_are_asked_about(
     told = kcompact(*line, "--aborted", aborted)
 
     assert (asked.exit_code, told.exit_code) == (2, 0), told.stderr
-    assert f"orders-0: {1_300 - seen:,} records from offset {seen} on, behind all that" in asked.stderr
+    assert f"orders-0: {1_300 - seen:,} records from offset {seen} on, after all that" in asked.stderr
     if seen:
         assert "orders-0: 9 records from offset 1291 on, below the last stable offset" in told.stderr
 
@@ -183,7 +183,7 @@ def test_a_part_of_the_read_committed_dump_that_is_missing_is_noticed(tmp_path: 
     assert (right.exit_code, noted.exit_code, refused.exit_code) == (0, 0, 2)
     assert "count as aborted" not in right.stderr
     assert sentence in noted.stderr
-    assert "the read_committed dump lacks 3 records from offset 14 on, but goes on behind" in refused.stderr
+    assert "the read_committed dump lacks 3 records from offset 14 on, but has later ones" in refused.stderr
     verified = kcompact("verify", dump, out, "--read-committed", part)
     assert (verified.exit_code, sentence in verified.stderr) == (0, True)
     assert "count as aborted" not in kcompact(*command, part, "--log-end-offset=21").stderr
@@ -231,7 +231,7 @@ def test_a_log_that_is_told_to_start_behind_its_records_is_refused(tmp_path: Pat
     dump = write_kcat(tmp_path / "d.jsonl", [record("a", "1", offset=0), record("b", "1", offset=1)])
     run = kcompact("compact", dump, "--log-start-offset", "303")
     assert run.exit_code == 2
-    assert "orders-0: the log start is given as 303, but the dump ends with offset 1" in run.stderr
+    assert "orders-0: the log is said to start at 303, but the dump ends with offset 1" in run.stderr
     ends = ("--log-start-offset", "303", "--log-end-offset", "400")
     assert kcompact("compact", dump, *ends).exit_code == 0
     assert kcompact("compact", dump, "--log-start-offset", "2", "-o", tmp_path / "o.jsonl").exit_code == 0

@@ -45,17 +45,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("compact d/in/a.jsonl -o x.jsonl --state d/in", "--state d/in holds d/in/a.jsonl"),
         ("compact d/in/a.jsonl -o x.jsonl --state hdfs://h/state/", "HDFS has no conditional writes"),
         ("verify d/in/a.jsonl --state hdfs://h/state/", "HDFS has no conditional writes"),
-        ("compact d/in/a.jsonl -o s3://b/out/ --state d/state", "does not change together with a dump on"),
+        ("compact d/in/a.jsonl -o s3://b/out/ --state d/state", "cannot be replaced together with a dump"),
         (
             "compact d/in/a.jsonl -o s3://b/out/ --state s3://b/out/s",
-            "--state s3://b/out/s/ meets s3://b/out/",
+            "--state s3://b/out/s/ overlaps s3://b/out/",
         ),
         ("compact d/in/a.jsonl -o s3a://b/out/", "hint: write it as s3://b/out/"),
         ("compact d/in/a.jsonl -o x.jsonl --report S3://b/r/", "hint: write it as s3://b/r/"),
         ("compact d/in/a.jsonl -o file:///d/x.jsonl", "hint: write the path alone: /d/x.jsonl"),
         ("compact d/in/a.jsonl -o x.jsonl --state gcs://b/s", "hint: write it as gs://b/s"),
         ("verify d/in/a.jsonl -o https://h/x.json", "-o https://h/x.json: an address that kcompact does not"),
-        ("inspect d/in/a.jsonl -o s3://b/report.txt", "a report goes to a file here, not to a store"),
+        ("inspect d/in/a.jsonl -o s3://b/report.txt", "a report is written to a file on this machine"),
         ("compact d/in/a.jsonl --checkpoint x -o x --overwrite", "-o x is an input of this run"),
         ("compact d/in/a.jsonl -o d/in/a.jsonl", "is an input of this run"),
         ("inspect d/in/a.jsonl -o d/in/a.jsonl --overwrite", "is an input of this run"),
@@ -134,4 +134,4 @@ def test_temporary_files_do_not_turn_up_in_a_dump(
     monkeypatch.setattr("tempfile.tempdir", str(place / "d"))
     run = kcompact("inspect", "d")
     assert run.exit_code == 2
-    assert f"temporary files go to {place}/d, which lies inside d" in run.stderr
+    assert f"temporary files go to {place}/d, which is inside the input d" in run.stderr

@@ -583,7 +583,7 @@ def test_a_flag_that_tells_a_delete_whose_value_is_empty_is_asked_about(name: st
     with open_one(write(tmp_path / "d.jsonl", row, row | {"offset": 1, "value": None, name: True})):
         pass
     path = write(tmp_path / "d.jsonl", row, row | {"offset": 1, "value": "", name: True})
-    with pytest.raises(InputError, match=f"although they have a value, as the field {name} tells"):
+    with pytest.raises(InputError, match=f"although they have a value, as the field {name} says"):
         open_one(path)
     with open_one(path, fields={"value": "value"}):
         pass
@@ -616,7 +616,7 @@ def test_flags_in_columns_tell_deletes_by_what_stands_there(
         rows[1:] = [{"offset": 1, "key": "a", "value": delete, name: yes}]
         write_rows()
         if is_asked:
-            with pytest.raises(InputError, match=f"although they have a value, as the field {name} tells"):
+            with pytest.raises(InputError, match=f"although they have a value, as the field {name} says"):
                 open_one(path)
             continue
         with open_one(path) as dump:
@@ -629,5 +629,5 @@ def test_flags_in_columns_tell_deletes_by_what_stands_there(
     assert judged(path)[0][-1]["is_tombstone"]
     rows[-1]["value"] = "v"
     write_rows()
-    with pytest.raises(InputError, match=f"although they have a value, as the field {name} tells"):
+    with pytest.raises(InputError, match=f"although they have a value, as the field {name} says"):
         judged(path)

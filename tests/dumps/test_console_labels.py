@@ -202,7 +202,7 @@ def test_lines_that_share_no_separator_are_refused(tmp_path: Path) -> None:
 def test_dates_behind_the_labels_are_no_times_and_keys(tmp_path: Path) -> None:
     text = "CreateTime:2024-07-{}|Partition:0|Offset:{}|Headers:NO_HEADERS|Key:{}|Value:v\n"
     lines = "".join(text.format(f"10 17:35:16.68{n}", n, n) for n in range(3))
-    assert "a date behind a label of kafka-console-consumer" in refusal(tmp_path / "t.txt", lines).message
+    assert "a date after a label of kafka-console-consumer" in refusal(tmp_path / "t.txt", lines).message
 
 
 @pytest.mark.parametrize("separator", ["\t", "|"])

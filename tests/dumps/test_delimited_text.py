@@ -114,7 +114,7 @@ def test_what_looks_like_a_stack_trace_in_the_last_record_stays(tmp_path: Path) 
 
 
 def test_a_file_of_nothing_else_is_not_blamed_on_its_first_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no records, only what a tool says about itself"):
+    with pytest.raises(InputError, match="no records, only messages of a tool"):
         open_one(lines(tmp_path / "t.txt", "Processed a total of 0 messages\n"))
 
 
@@ -188,7 +188,7 @@ def test_the_options_that_are_proposed_name_a_delimiter_that_all_lines_have(line
 
 @pytest.mark.parametrize("name", ["orders.avro", "orders.avro.gz.parquet", "Orders.AVRO"])
 def test_a_file_that_its_name_calls_avro_or_parquet_is_not_taken_for_text(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"by its name an? \w+ file, but it does not begin as one"):
+    with pytest.raises(InputError, match=r"by its name an? \w+ file, but it does not begin like one"):
         pairs(lines(tmp_path / name, "spade\tbent\nrake\tnew\n"))
 
 

@@ -141,7 +141,7 @@ def test_a_word_and_nothing_at_all_are_counted_each_by_itself(tmp_path: Path) ->
 def test_nothing_where_the_tool_may_have_been_told_to_write_it_for_null_is_said(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text(f"{LABELS}0\ta\tv\n{LABELS}1\ta\t\n")
-    assert any("1 record with nothing as value: an empty one" in remark for remark in judged(path))
+    assert any("1 record with nothing as value: read as empty" in remark for remark in judged(path))
     assert [value for _, value in pairs(path, tombstone="missing")] == [b"v", None]
     assert not any("nothing as value" in remark for remark in judged(path, tombstone="none"))
 
@@ -216,7 +216,7 @@ def test_empty_keys_of_json_may_be_none_where_no_record_lacks_one(tmp_path: Path
         _, notes = index_all(dump)
         refuse_doubts(dump, notes, {"key": "it"})
     assert pairs(path)[-4:] == [(b"", b"2")] * 4
-    assert note.endswith("--missing-key null takes it as such")
+    assert note.endswith("--missing-key null reads it as such")
     for told, key in (("null", None), ("empty", b"")):
         assert pairs(path, missing_key=told)[-4:] == [(key, b"2")] * 4
         assert open_one(path, missing_key=told).files[0].dialect.notes == ()

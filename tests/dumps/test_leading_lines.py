@@ -79,7 +79,7 @@ def test_a_line_that_is_named_keeps_its_number(tmp_path: Path) -> None:
 
 def test_nothing_but_what_a_tool_says_holds_no_record(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text(KIP_848 + "Processed a total of 0 messages\n")
-    with pytest.raises(InputError, match="no records, only what a tool says about itself"):
+    with pytest.raises(InputError, match="no records, only messages of a tool"):
         open_one(tmp_path / "t.txt")
 
 

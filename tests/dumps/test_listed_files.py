@@ -303,7 +303,7 @@ def test_folders_of_topics_that_are_called_as_iceberg_s_are_read(tmp_path: Path)
 @pytest.mark.parametrize("argument", ["", "out", "out/*.jsonl", "**/*.jsonl", "out/part-0.jsonl"])
 def test_a_copy_of_what_a_run_has_not_finished_on_a_store_is_refused(argument: str, tmp_path: Path) -> None:
     write(tmp_path, **{"out/part-0.jsonl": "x", "out/_unfinished-abcdefgh": ""})
-    assert f"{tmp_path}/out: a run that has not finished wrote this" in refusal(tmp_path, argument).message
+    assert f"{tmp_path}/out: an unfinished run wrote this" in refusal(tmp_path, argument).message
 
 
 def test_a_copy_of_a_dump_that_kcompact_wrote_to_a_store_lacks_no_part(tmp_path: Path) -> None:
@@ -412,8 +412,8 @@ def test_prefixes_and_patterns_of_a_store_follow_lists(
         ({"in/out/_spark_metadata/0": batch("p=0/c")}, "s3://b/in/out/p=0", "that is not there: .*/p=0/c"),
         ({}, "s3://b/in/out/p*/part-b", "_spark_metadata lists none of the files"),
         ({}, "s3://b/hudi/*", "holds a table of Hudi"),
-        ({}, "s3://b/begun/", "s3://b/begun/a: a run that has not finished"),
-        ({}, "s3://b/begun/a/part-*", "s3://b/begun/a: a run that has not finished"),
+        ({}, "s3://b/begun/", "s3://b/begun/a: an unfinished run"),
+        ({}, "s3://b/begun/a/part-*", "s3://b/begun/a: an unfinished run"),
         ({"ours/a/part-a": None}, "s3://b/ours/", "lists a file that is not there: '.*part-a'"),
         ({"ours/a/_kcompact.json": ""}, "s3://b/ours/*/part-*", "not a manifest of kcompact"),
     ],

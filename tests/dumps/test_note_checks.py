@@ -256,7 +256,7 @@ def test_text_that_other_tools_write_for_null_is_told(
     path.write_text(f"topic,partition,offset,key,value\n{rows}")
     (told,) = judged(path)
     assert told.startswith(f"{path}: 2 values are the text {text}, ")
-    assert f"--tombstone {option} takes" in told
+    assert f"--tombstone {option} reads" in told
     with open_one(path, tombstone=f"literal:{text}") as dump:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [True, False, True]
     assert judged(path, tombstone=f"literal:{text}") == []
@@ -272,7 +272,7 @@ def test_keys_that_are_what_other_tools_write_for_null_are_told(
     (told,) = judged(path)
     assert told.startswith(f"{path}: 2 keys are the text {text}, ")
     assert "all of them count as one key" in told
-    assert f"--tombstone {option} takes" in told
+    assert f"--tombstone {option} reads" in told
     with open_one(path, tombstone=f"literal:{text}") as dump:
         assert index_all(dump)[0]["key"].to_pylist() == [None, None, b"k"]
     path.write_text('topic,partition,offset,key,value\nt,0,0,NULL,"{""id"":1}"\n')

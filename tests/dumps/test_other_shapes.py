@@ -174,7 +174,7 @@ def test_the_answer_that_objects_are_no_avro_works_as_printed(tmp_path: Path) ->
         ("[B@3cd661db\n[B@3cd661dc\n", "Java's byte arrays"),
         ("[B@3cd661db:[B@3cd661de\n[B@3cd661dc:null\n", "Java's byte arrays"),
         ("user-1\t[B@3cd661db\nuser-2\tnull\n", "addresses of Java objects"),
-        ("Struct{id=1,name=a}\nStruct{id=2,name=b}\n", "Kafka Connect's way to print a Struct"),
+        ("Struct{id=1,name=a}\nStruct{id=2,name=b}\n", "a Struct as Kafka Connect prints it"),
     ],
 )
 def test_what_java_prints_of_records_is_named(text: str, name: str, tmp_path: Path) -> None:
@@ -191,9 +191,13 @@ def test_what_java_prints_of_records_is_named(text: str, name: str, tmp_path: Pa
         ('event: message\ndata: {"a": 1}\n\nevent: message\ndata: {"a": 2}\n\n', "server-sent", "sed -n"),
         (':ok\n\nevent: message\nid: [{"topic": "t"}]\ndata: {"a": 1}\n\n', "server-sent", "sed -n"),
         ('data: {"a": 1}\r\ndata: {"a": 2}\r\n', "server-sent", "sed -n"),
-        ("+---+-----+\n|key|value|\n+---+-----+\n|  a|    b|\n+---+-----+\n", "drawn for the eye", "as JSON"),
-        ("-RECORD 0----\n key   | a \n value | b \n-RECORD 1----\n", "drawn for the eye", "as JSON"),
-        ("┌─key─┬─value─┐\n│ a   │ b     │\n└─────┴───────┘\n", "drawn for the eye", "as JSON"),
+        (
+            "+---+-----+\n|key|value|\n+---+-----+\n|  a|    b|\n+---+-----+\n",
+            "drawn for people to read",
+            "as JSON",
+        ),
+        ("-RECORD 0----\n key   | a \n value | b \n-RECORD 1----\n", "drawn for people to read", "as JSON"),
+        ("┌─key─┬─value─┐\n│ a   │ b     │\n└─────┴───────┘\n", "drawn for people to read", "as JSON"),
     ],
 )
 def test_what_is_shown_on_screens_and_in_browsers_is_named(
@@ -265,7 +269,7 @@ LIST_OF_YAML = "- key: a\n  offset: 1\n  value: x\n- key: a\n  offset: 2\n  valu
         ("{\n  topic: 'o',\n  key: 'a',\n  value: null\n}\n", "JavaScript"),
         ('{:key=>"a", :value=>nil}\n', "Ruby"),
         ('%{key: "a", value: nil}\n', "Elixir"),
-        ('{"queryId":"q","columnNames":["ID"],"columnTypes":["STRING"]}\n["a"]\n', "a query of ksqlDB"),
+        ('{"queryId":"q","columnNames":["ID"],"columnTypes":["STRING"]}\n["a"]\n', "a ksqlDB query"),
         ('[{"header":{"queryId":"q","schema":"`ID` STRING"}},\n{"row":{"columns":["a"]}}]\n', "ksqlDB"),
         (
             "TestRecord[key=a, value=b, headers=RecordHeaders(headers = [])]\n" * 2,
@@ -306,7 +310,7 @@ def test_lines_of_arrays_are_called_so_and_their_members_can_be_named(tmp_path: 
     path.write_text("".join(f"{json.dumps(['a', value, 0, at])}\n" for at, value in enumerate(["v", None])))
     error = refusal(path)
     assert "lines of JSON arrays, whose members have no names" in error.message
-    records = records_by_hint(error, "stand: ", path)
+    records = records_by_hint(error, "positions: ", path)
     assert [(record.offset, record.key, record.value) for record in records] == [
         (0, b"a", b"v"),
         (1, b"a", None),
@@ -356,7 +360,7 @@ def test_rows_of_queries_in_a_topic_are_none_of_ksqldb(tmp_path: Path) -> None:
 def test_what_spark_packs_with_hadoop_s_codecs_is_named(tmp_path: Path, suffix: str, packed: bytes) -> None:
     path = tmp_path / f"part-00000.json.{suffix}"
     path.write_bytes(packed)
-    assert "packed by a codec of Hadoop's" in refusal(path).message
+    assert "compressed by a codec of Hadoop" in refusal(path).message
     path.write_bytes(b'{"topic":"t","partition":0,"offset":0,"key":"a","value":"1"}\n')
     with open_one(path) as dump:
         assert dump.files[0].dialect.name == "plain"

@@ -319,7 +319,9 @@ def test_values_that_could_be_base64_are_not_decoded_as_the_keys_are(tmp_path: P
 def test_the_answer_that_fields_are_no_base64_works_as_printed(tmp_path: Path) -> None:
     row = {"Topic": "t", "Partition": 0, "Offset": 0, "Key": "user1234", "Value": "OPEN", "Headers": None}
     path = lines(tmp_path / "d.jsonl", row | {"Time": "2024-01-01T00:00:00Z"})
-    with pytest.raises(InputError, match="are those of segmentio/kafka-go") as refused:
+    with pytest.raises(
+        InputError, match="fields and their order are as written by segmentio/kafka-go"
+    ) as refused:
         open_one(path)
     typed = str(refused.value.hint).partition("--dialect plain --fields ")[2].removesuffix(" as they are")
     with open_one(path, dialect="plain", fields=dict(part.split("=") for part in typed.split(","))) as dump:
@@ -332,7 +334,7 @@ def test_text_that_could_be_base64_is_asked_about_in_guardian_s_order(tmp_path: 
     row = {"topic": "t", "partition": 0, "offset": 0, "key": "user1234", "value": "data"}
     row |= {"timestamp": 1_700_000_000_000, "timestamp_type": 0}
     path = lines(tmp_path / "d.jsonl", row)
-    with pytest.raises(InputError, match="are those of Guardian for Apache Kafka") as refused:
+    with pytest.raises(InputError, match="are as written by Guardian for Apache Kafka") as refused:
         open_one(path)
     assert "--dialect plain " in str(refused.value.hint)
     assert dialect_of(path, dialect="plain") == "plain"
@@ -421,7 +423,7 @@ def test_what_the_verifiable_producer_says_of_itself_is_taken_out_as_the_hint_sa
     failed = {"timestamp": 1, "name": "producer_send_error", "topic": "t", "key": "b", "value": "1"}
     sent = CONSUMED | {"name": "producer_send_success"}
     path = lines(tmp_path / "t.jsonl", started, sent, failed)
-    with pytest.raises(InputError, match="kafka-verifiable-producer tells what it does") as refused:
+    with pytest.raises(InputError, match="kafka-verifiable-producer reports what it does") as refused:
         open_one(path)
     assert "grep producer_send_success FILE > NEW" in str(refused.value.hint)
     path.write_text("".join(line for line in path.open() if "producer_send_success" in line))
@@ -558,7 +560,7 @@ def test_keys_that_pandas_rounded_in_columns_are_refused(form: str, tmp_path: Pa
             judged(path)
     with pytest.raises(InputError, match="whole numbers as large look alike") as refused:
         judged(path)
-    named = re.search(r"--dialect ([\w-]+) takes", refused.value.hint or "")
+    named = re.search(r"--dialect ([\w-]+) reads", refused.value.hint or "")
     assert named is not None
     judged(path, dialect=named[1])
 

@@ -177,7 +177,10 @@ def test_a_report_that_is_wanted_and_not_wanted_is_asked_about(tmp_path: Path) -
 
 def test_a_whole_bucket_s_report_needs_a_place(tmp_path: Path) -> None:
     inputs = dump_files(tmp_path / "d.jsonl")
-    with pytest.raises(OutputError, match="s3://bucket/: a whole bucket has nothing beside it") as caught:
+    with pytest.raises(
+        OutputError,
+        match="s3://bucket/: a report lies beside the output, and there is nothing beside a whole",
+    ) as caught:
         name_outputs(inputs, inputs, OutputChoice("s3://bucket/"))
     assert "--report" in str(caught.value.hint)
     for choice in (

@@ -244,7 +244,7 @@ def test_keys_that_scripts_made_of_nulls_are_noted(path: Path) -> None:
     """JavaScript's ``${message.key}`` of a record without key: without a note, all but the last would go."""
     dump(path, *(envelope(n, key) for n, key in enumerate(["undefined", "a", "undefined", "null"])))
     with open_one(path) as opened:
-        (note,) = [note for note in opened.notes if "as which tools write nulls" in note]
+        (note,) = [note for note in opened.notes if "which tools write for null" in note]
     assert "several keys of the first records are the text undefined" in note
     assert "--tombstone literal:undefined" in note
     assert [record.key for record in records(path, tombstone="literal:undefined")] == [

@@ -138,15 +138,19 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),
         (
             "ConsumerRecord(topic='t', partition=0, offset=1, key=b'a', value=b'1')\n",
-            "Python's way",
+            "as Python prints it",
             "kcat -J",
         ),
         (
             '{"offset":0,"key":"a","payload":"1"}\n{"offset":1,"key":"b","value":"1"}\n',
             "of two tools",
-            "file of",
+            "a separate file",
         ),
-        ('{"kafka_key":"a","kafka_tombstone_message":true,"content":""}\n', "a tombstone's content", "jq -c"),
+        (
+            '{"kafka_key":"a","kafka_tombstone_message":true,"content":""}\n',
+            "a tombstone has empty content",
+            "jq -c",
+        ),
     ],
 )
 def test_what_users_have_around_their_records_is_named_with_a_remedy(

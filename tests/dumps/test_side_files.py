@@ -133,7 +133,7 @@ def test_an_output_of_no_format_is_refused(tmp_path: Path) -> None:
     arguments = [str(tmp_path / "topics")]
     with open_dump(arguments, ReadOptions()) as dump:
         plan = planned(dump, [*arguments, "x"], tmp_path / "out")
-        with pytest.raises(OutputError, match="files of their own") as caught:
+        with pytest.raises(OutputError, match="keys and values are in separate files") as caught:
             with_writers(plan, None)
     assert ".jsonl" in (caught.value.hint or "")
 

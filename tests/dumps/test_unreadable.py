@@ -57,10 +57,10 @@ def test_a_name_that_says_something_is_refused_by_that_of_another_file() -> None
     logs = {LogName("orders", 0), LogName("pay", 0)}
     message = refusal("d/orders-1.jsonl", {"d/pay-0.jsonl": {LogName("pay", 0)}, "d/a.jsonl": logs})
     assert "the name of d/orders-1.jsonl does not say" not in message
-    assert "as d/a.jsonl has those of orders-0, pay-0, and its name does not say that" in message
+    assert "d/a.jsonl has records of orders-0, pay-0, which its name does not say" in message
     assert "no file that can be read shows" in refusal("d/orders-1.jsonl", {})
     readable = {"d/orders-0.jsonl": {LogName("orders", 0)}, "d/x.jsonl": {LogName("pay", 0)}}
-    assert "as d/x.jsonl has those of pay-0" in refusal("topic=orders/y.jsonl", readable)
+    assert "d/x.jsonl has records of pay-0" in refusal("topic=orders/y.jsonl", readable)
 
 
 def test_every_file_is_named() -> None:

@@ -48,7 +48,7 @@ def test_what_executors_ask_for_is_noted_once(capsys: pytest.CaptureFixture[str]
         assert wait_until(has_spoken, seconds=10)
         time.sleep(4 * SHORT_SECONDS)
     text = "".join(printed) + capsys.readouterr().err
-    assert text.startswith("note: the cluster has given no executor so far: each is to have 90g of memory")
+    assert text.startswith("note: the cluster has started no executor so far: each needs 90g of memory")
     assert "4 cores (spark.executor.cores)" in text
     assert "the master's page" in text
     assert text.count("\n") == 1

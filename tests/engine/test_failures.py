@@ -343,7 +343,7 @@ def test_too_many_open_files_are_named_with_the_limit_to_raise() -> None:
     )
     known = explain(error, None)
     assert known is not None
-    assert known.message == "more files would have to be open than may be"
+    assert known.message == "more files have to be open at once than is allowed"
     assert "ulimit -n" in str(known.hint)
 
 

@@ -99,7 +99,7 @@ def test_a_few_records_placed_by_hand_are_forgiven() -> None:
     cause = find_cause(sightings([*sends, (sends[0][0], by_hand)]))
 
     assert cause.kind == "one"
-    assert describe(cause).text.endswith("but 1 of 401 stand elsewhere: partitions chosen by hand")
+    assert describe(cause).text.endswith("but 1 of 401 are elsewhere: partitions chosen by hand")
 
 
 def test_a_topic_of_one_partition_needs_no_partitioner() -> None:

@@ -75,7 +75,7 @@ def test_a_file_about_topics_that_are_not_in_the_dump_is_noted(tmp_path: Path) -
     path.write_text("Topic: a\tPartitionCount: 1\tConfigs: segment.ms=7\n")
     topic_policies = policies(topic_config=[str(path)])
     assert set(topic_policies.for_topics(["b"])) == {"b"}
-    assert topic_policies.notes == ["--topic-config speaks of a: not in the dump"]
+    assert topic_policies.notes == ["--topic-config is about a: not in the dump"]
 
 
 def test_an_impossible_option_is_refused_with_its_name_and_range() -> None:

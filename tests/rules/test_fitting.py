@@ -39,14 +39,14 @@ def _batches(counts: dict[int, int], *before: ListedBatch) -> PackedBatches:
             LogContext(segments=(Segment(12, 100), Segment(20, 0))),
             "t-0: the first segment given starts at 12",
         ),
-        (LogContext(log_end_offset=15), "t-0: the log end is given as 15"),
+        (LogContext(log_end_offset=15), "t-0: by --log-end-offset the log ends at 15"),
         (
             LogContext(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15),
-            "t-0: the log end is given as",
+            "t-0: by --log-end-offset the log ends at 15, but the dump holds offset 19",
         ),
         (
             LogContext(batches=_batches({15: 5}, ListedBatch(10, 14, 4, 100))),
-            "t-0: the batch at offset 10 holds 4 records by its header, but the dump holds 5",
+            "t-0: by --batches the batch at offset 10 holds 4 records, but the dump holds 5",
         ),
     ],
     ids=["segments", "log end", "log end with batches", "batches"],
@@ -104,7 +104,7 @@ def test_a_dump_younger_than_its_batches_is_cleaned_whole() -> None:
     log = log_cleaned(LogContext(batches=_batches({10: 5})))
     assert log.rounds[0].span.next_offset == 20
     assert log.rounds[0].counts.messages_read == 10
-    assert log.notes == ("5 records are in none of the batches given: each counts as a batch of its own",)
+    assert log.notes == ("5 records are in no batch given: each counts as a batch of its own",)
 
 
 def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
@@ -130,7 +130,7 @@ def test_retention_behind_several_rounds_is_said() -> None:
     policy = with_map_of(1, retained)
     log = log_cleaned(LogContext(), policy=policy)
     assert log.notes == (
-        f"retention ran once, behind the last of {len(log.rounds)} rounds; a broker runs it after each",
+        f"retention ran once, after the last of {len(log.rounds)} rounds; a broker runs it after each",
     )
 
 

@@ -145,6 +145,6 @@ def test_records_that_batches_hold_and_the_pair_lacks_are_named() -> None:
     contexts = {7: LogContext(batches=packed([ListedBatch(0, 3, 4, 90)]))}
     _, notes = with_read_committed(contexts, summary({0, 1, 2, 3}), summary({2, 3}))
     (text,) = notes
-    assert text.startswith("t-0: the read_committed dump lacks 2 records that its batches tell no abort of")
+    assert text.startswith("t-0: the read_committed dump lacks 2 records of which the batches show no abort")
     _, notes = with_read_committed(contexts, summary({0, 1, 2, 3}), summary(set()))
-    assert notes == ["t-0: the read_committed dump holds none of its 4 records: counted as its batches tell"]
+    assert notes == ["t-0: the read_committed dump holds none of its 4 records: counted as its batches say"]

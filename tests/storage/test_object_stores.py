@@ -106,7 +106,7 @@ def test_of_a_range_only_its_bytes_are_brought_to_their_place(
 def test_a_disk_without_room_is_said_in_a_sentence(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         answering(monkeypatch, 503, times=0),
-        pytest.raises(OutputError, match="an object cannot be brought to this disk"),
+        pytest.raises(OutputError, match="an object cannot be copied to this disk"),
     ):
         fetch("s3://bucket/x", Path(target))
 
@@ -137,7 +137,7 @@ def test_credentials_that_are_refused_are_not_repeated(
         ("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7", "cannot be reached"),
         ("Empty path component in path bucket/a//b", "a name with // in it"),
         ("AWS Error SLOW_DOWN during GetObject operation", "does not answer"),
-        (f"AWS Error TEAPOT during GetObject: {SECRET}", r"cannot do what it is asked \(TEAPOT\)"),
+        (f"AWS Error TEAPOT during GetObject: {SECRET}", r"cannot serve a request \(TEAPOT\)"),
     ],
 )
 def test_errors_of_a_store_are_said_in_words_of_ours(text: str, words: str) -> None:
@@ -238,7 +238,7 @@ def test_topics_with_odd_names_are_read_and_hidden_ones_told(monkeypatch: pytest
 
 
 def test_a_prefix_with_hidden_objects_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="there is no object that is read unasked") as caught:
+    with pytest.raises(InputError, match="no object here is read without being named") as caught:
         listing_of(["s3://b/in/.x/x-0-0.gz"], "s3://b/in/", monkeypatch)
     assert str(caught.value.hint).endswith("name it, as s3://b/in/.x")
     named = listing_of(["s3://b/in/.x/x-0-0.gz"], "s3://b/in/.x", monkeypatch)
@@ -273,13 +273,13 @@ def test_an_output_that_a_pattern_may_reach_is_refused(written: str, read: str, 
     if not meets:
         check_prefixes(written, None, [read])
         return
-    with pytest.raises(OutputError, match="meets"):
+    with pytest.raises(OutputError, match="overlaps"):
         check_prefixes(written, None, [read])
 
 
 @pytest.mark.parametrize("report", ["s3://b/out/", "s3://b/out/report/", "s3://b/"])
 def test_a_report_within_the_output_is_refused(report: str) -> None:
-    with pytest.raises(OutputError, match=r"--report .* meets s3://b/out/, which is written, too"):
+    with pytest.raises(OutputError, match=r"--report .* overlaps s3://b/out/, which is written, too"):
         check_prefixes("s3://b/out/", report, [])
 
 
@@ -289,7 +289,7 @@ def test_an_output_meets_an_input_of_azure_however_the_account_is_named(
 ) -> None:
     monkeypatch.delenv("AZURE_STORAGE_CONNECTION_STRING", raising=False)
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "a")
-    with pytest.raises(OutputError, match=f"meets abfss://{authority}/out/x.jsonl, which is read"):
+    with pytest.raises(OutputError, match=f"overlaps abfss://{authority}/out/x.jsonl, which is read"):
         check_prefixes("abfss://c/out/", None, [f"abfss://{authority}/out/x.jsonl"])
     check_prefixes("abfss://c/out/", None, ["abfss://c@other.dfs.core.windows.net/out/x.jsonl"])
 

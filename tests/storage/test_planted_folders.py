@@ -62,12 +62,12 @@ def test_a_planted_journal_is_refused_and_nothing_of_it_done(
         (planted / "mark").write_text(f"{(planted / 'lock').stat().st_ino} 1700000000000000000")
     before = contents(tmp_path)
     with (
-        pytest.raises(OutputError, match="somebody made it look so") as refused,
+        pytest.raises(OutputError, match="was made to look so") as refused,
         open_publication([tmp_path / "dump" / "out.jsonl"]),
     ):
         pass
     assert "move it away" in str(refused.value.hint)
-    with pytest.raises(OutputError, match="somebody made it look so"):
+    with pytest.raises(OutputError, match="was made to look so"):
         settle(tmp_path / "dump")
     assert contents(tmp_path) == before
 
@@ -126,7 +126,7 @@ def test_what_a_dead_run_was_publishing_is_finished_where_it_was_moved_and_not_w
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     shutil.copytree(folder, tmp_path / "copied")
-    with pytest.raises(OutputError, match="when its folder was copied"):
+    with pytest.raises(OutputError, match="this folder was copied while a run was publishing"):
         settle(tmp_path / "copied")
     folder.rename(tmp_path / "moved")
     settle(tmp_path / "moved")

@@ -128,7 +128,7 @@ def test_what_came_up_meanwhile_is_not_replaced(
     def come_up() -> None:
         target.write_text("precious")
 
-    with pytest.raises(OutputError, match="by somebody else"), open_publication([target]) as publication:
+    with pytest.raises(OutputError, match="by another program"), open_publication([target]) as publication:
         prepared = publication.prepare(target)
         if kind == "folder":
             prepared.mkdir()

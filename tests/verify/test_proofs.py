@@ -77,7 +77,7 @@ def test_an_older_version_may_lie_below_where_cleaning_began() -> None:
     outcome = judge(before, [before[n] for n in (0, 1, 3)])
     assert outcome.holds
     assert counts(outcome, Severity.NOTE) == {"duplicate-left": 1}
-    assert "unless cleaning began behind that" in outcome.findings[0].expected
+    assert "unless cleaning began after that" in outcome.findings[0].expected
     cleaned_from_the_start = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(first_dirty_offset=0))
     assert counts(judge(before, [before[n] for n in (0, 1, 3)], cleaned_from_the_start), Severity.FINDING)
 

@@ -89,7 +89,7 @@ def test_of_several_partitions_the_youngest_record_counts() -> None:
     ]
     outcome = verify(a, [record("k", "new", offset=0)], ignore_partitions=True)
     assert outcome.holds
-    assert "1 keys stand in several partitions" in outcome.assumed[0]
+    assert "1 key in several partitions" in outcome.assumed[0]
 
 
 def test_a_mirrored_topic_may_have_another_name() -> None:

@@ -194,8 +194,8 @@ def _dump_log(path: str, lines: Lines) -> Iterator[Logged]:
 def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
     if waits_at:
         raise InputError(
-            f"{path}:{waits_at}: whether the control batch at offset {batch.base_offset} commits or aborts"
-            " is not printed",
+            f"{path}:{waits_at}: nothing says whether the control batch at offset {batch.base_offset} commits"
+            " or aborts",
             hint="run kafka-dump-log with --deep-iteration or --print-data-log",
         )
     return batch

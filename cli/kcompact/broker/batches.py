@@ -140,7 +140,7 @@ class PackedBatches:
             self.first_data_end_offset = int(plain[0]) + 1
 
     def with_segments(self, base_offsets: Iterable[int]) -> "PackedBatches":
-        """With these segments too, which may be empty; the same where the segment of a batch is not told."""
+        """A copy with these segments, too, which may be empty; unchanged if some batch names no segment."""
         if self.segment_bytes is None:
             return self
         sizes_bytes = {**dict.fromkeys(base_offsets, 0), **self.segment_bytes}
@@ -151,7 +151,7 @@ class PackedBatches:
         return map(_unpacked, self.blocks)
 
     def between(self, start_offset: int, end_offset: int) -> "PackedBatches | None":
-        """Those with a base offset from ``start_offset`` on, below ``end_offset``; None: there are none."""
+        """The batches with base offsets from ``start_offset`` to below ``end_offset``; None: none."""
         if start_offset <= self.first_offsets[0] and self.last_offset < end_offset:
             return self
         ends = (*self.first_offsets[1:], self.last_offset + 1)
@@ -178,7 +178,7 @@ class PackedBatches:
 
 
 def _with_bytes(segment_bytes: Mapping[int, int] | None, part: Batches) -> dict[int, int] | None:
-    """Bytes by segment, with those of one more part; None: the segment of some batch is not told."""
+    """Bytes by segment with those of one more part added; None: some batch names no segment."""
     bases, at = np.unique(part.segment_base_offset, return_inverse=True)
     if segment_bytes is None or NONE in bases:
         return None

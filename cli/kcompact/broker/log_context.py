@@ -31,7 +31,7 @@ class LogContext:
     undecided: tuple[AbortedRange, ...] = ()  # ascending; last_stable_offset follows from these
 
     def without_memory(self, aborted: Collection[AbortedRange]) -> "LogContext":
-        """The same log but for what a state remembers: ``aborted``, and horizons."""
+        """A copy without what a state remembers: the ranges in ``aborted``, and all delete horizons."""
         return replace(self, horizons=(), aborted=tuple(run for run in self.aborted if run not in aborted))
 
 
@@ -51,7 +51,7 @@ class DumpContext:
     aborted_before: Mapping[LogName, tuple[AbortedRange, ...]] = field(default_factory=dict)  # by a state
 
     def with_state(self, state: "CleanerState | None") -> "DumpContext":
-        """The same, with what a state remembers; None: there is none."""
+        """A copy with what a state remembers; unchanged for None, no state."""
         if state is None:
             return self
         aborted = {log: ranges for log, ranges in state.aborted.items() if ranges}
@@ -101,7 +101,7 @@ class DumpContext:
         return contexts
 
     def silences(self, logs: Iterable[LogName]) -> list[str]:
-        """Notes on logs that a given file does not mention, and what is taken for granted there."""
+        """Notes on logs that a given file does not mention, and on what is assumed of them."""
         names = set(logs)
         notes = []
         for per_log, assumption in (

@@ -45,7 +45,9 @@ def parse_moment_ms(text: str) -> int:
     Ten digits are seconds, most likely: of a clock of 1970 every delete horizon would long be past.
     """
     if re.fullmatch(r"[0-9]{10}", text):
-        raise ValueError(f"{text} has ten digits, as seconds have; wanted: {text}000, or {_as_iso(text)}")
+        raise ValueError(
+            f"{text} has ten digits, so it may be seconds; wanted: {text}000, or {_as_iso(text)}"
+        )
     if re.fullmatch(r"-?[0-9]+", text):
         return _whole(text)
     form = "milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z"
@@ -66,7 +68,7 @@ def _as_iso(seconds: str) -> str:
 def _whole(text: str) -> int:
     number = whole_number(text)
     if number is None or abs(number) > LONG_MAX:
-        raise ValueError(f"'{shown(text)}' is more than 64 bits can say")
+        raise ValueError(f"'{shown(text)}' does not fit into 64 bits")
     return number
 
 
@@ -80,5 +82,5 @@ def _parse(text: str, factors: dict[str, int], form: str) -> int:
         return _whole(match["number"]) * factor
     fraction = float(match["number"]) * factor
     if not abs(fraction) <= LONG_MAX:
-        raise ValueError(f"'{shown(text)}' is more than 64 bits can say")
+        raise ValueError(f"'{shown(text)}' does not fit into 64 bits")
     return round(fraction)

@@ -68,7 +68,7 @@ def numbers_by_log(
             continue
         is_title = not any(char.isdigit() for char in line)
         if is_title or not least <= len(fields) <= most:
-            hint = "is it a line of names? Lines that begin with # are passed over" if is_title else None
+            hint = "is it a header line? Lines that begin with # are skipped" if is_title else None
             raise InputError(f"{path}:{number}: '{shown(line)}' is not '{columns}'", hint=hint)
         log = LogName(fields[0], partition_in(fields[1], path, number))
         yield number, log, [number_in(field, path, number) for field in fields[2:]]
@@ -88,7 +88,7 @@ def number_in(text: str, path: str, number: int, *, least: int = 0) -> int:
     if value < least:
         raise InputError(f"{path}:{number}: {shown(text)} is below {least}")
     if value > LONG_MAX:
-        raise InputError(f"{path}:{number}: {shown(text)} is more than 64 bits can say")
+        raise InputError(f"{path}:{number}: {shown(text)} does not fit into 64 bits")
     return value
 
 
@@ -96,5 +96,5 @@ def partition_in(text: str, path: str, number: int) -> int:
     """A field that holds the number of a partition. Raises InputError naming the line."""
     value = number_in(text, path, number)
     if value > INT_MAX:
-        raise InputError(f"{path}:{number}: {value} is no partition: they end at {INT_MAX}")
+        raise InputError(f"{path}:{number}: {value} is not a partition: the largest is {INT_MAX}")
     return value

@@ -121,21 +121,21 @@ def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offs
         raise InputError(
             f"{name}: the first segment given starts at {base_offset}, but the dump holds offset"
             f" {first_offset}",
-            hint="the segments are those of another log, or of a later moment than the dump; if the log"
-            f" starts there now, --log-start-offset {start} says so, and what lies below goes",
+            hint="the segments are those of another log, or were listed later than the dump was made; if the"
+            f" log starts there now, --log-start-offset {start} says so, and what lies below goes",
         )
     decided_end = max(start_offset, context.checkpoint_offset or 0)  # below it, rounds before have decided
     if context.batches is not None and decided_end < context.batches.first_offsets[0]:
         raise InputError(
             f"{name}: the first batch given starts at {context.batches.first_offsets[0]}, but the dump holds"
             f" offset {first_offset}, and nobody can tell whether its transaction was aborted",
-            hint="give --batches once for each segment file of the log, from the moment of the dump",
+            hint="give --batches once for each segment file of the log, printed when the dump was made",
         )
     if context.log_end_offset is not None and last_offset >= context.log_end_offset:
         raise InputError(
-            f"{name}: the log end is given as {context.log_end_offset}, but the dump holds offset"
-            f" {last_offset}",
-            hint="a log ends behind its last record: --log-end-offset is the next offset to be written",
+            f"{name}: by --log-end-offset the log ends at {context.log_end_offset}, but the dump holds"
+            f" offset {last_offset}",
+            hint="a log ends after its last record: --log-end-offset is the next offset to be written",
         )
 
 
@@ -145,9 +145,9 @@ def _refuse_overfull_batch(name: str, figures: Iterable[StretchFigures]) -> None
         batch = of_stretch.opening.overfull
         if batch is not None:
             raise InputError(
-                f"{name}: the batch at offset {batch.base_offset} holds {batch.record_count} records by"
-                f" its header, but the dump holds {batch.records_held} of them",
-                hint="the batches are those of another log, or of a later moment than the dump",
+                f"{name}: by --batches the batch at offset {batch.base_offset} holds {batch.record_count}"
+                f" records, but the dump holds {batch.records_held} of them",
+                hint="the batches are those of another log, or were printed later than the dump was made",
             )
 
 

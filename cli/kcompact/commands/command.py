@@ -75,7 +75,7 @@ def _require_files(paths: Sequence[str]) -> None:
     for path in paths:
         if path == STDIN or stat.S_ISFIFO(mode_of(path)):
             raise InputError(
-                f"{path}: --keep-going begins anew without what cannot be read, and a pipe cannot be read"
-                " again",
+                f"{path}: --keep-going begins anew without what cannot be read, and a pipe can be read only"
+                " once",
                 hint="write it to a file first",
             )

@@ -96,7 +96,7 @@ class CompactCommand(Command):
             self._show(report, outputs)
         except OSError as error:
             if not self.output.dry_run:
-                error.add_note("all files are written, a state, too: only what was to be shown is lost")
+                error.add_note("all files are written, and the state, if any: only this output is lost")
             raise
         return ExitCode.OK
 
@@ -111,11 +111,12 @@ class CompactCommand(Command):
             return None
         if names.to_stdout:
             raise PolicyError(
-                "--state belongs to a compacted dump, and -o - leaves none", hint="name a file with -o"
+                "--state belongs to a compacted dump in a file, and -o - writes none",
+                hint="name a file with -o",
             )
         if names.stored and not is_address(place):
             raise PolicyError(
-                f"--state {place}: a folder here does not change together with a dump on a store",
+                f"--state {place}: a folder on a disk cannot be replaced together with a dump on a store",
                 hint="keep the state there, too, such as --state s3://bucket/orders.state/",
             )
         return stack.enter_context(open_state(place, writes=not self.output.dry_run))
@@ -234,10 +235,10 @@ class CompactCommand(Command):
 
 
 def _shared_warning(count: int) -> str:
-    stand = "stands" if count == 1 else "stand"
+    verb = "is" if count == 1 else "are"
     return (
-        f"{counted(count, 'key')} {stand} in several partitions of a topic; each partition keeps its own"
-        " latest record (kcompact inspect tells the likely cause)"
+        f"{counted(count, 'key')} {verb} in several partitions of a topic; each partition keeps its own"
+        " latest record (kcompact inspect shows the likely cause)"
     )
 
 

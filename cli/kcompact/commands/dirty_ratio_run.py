@@ -135,8 +135,8 @@ class DirtyRatioCommand(Command):
         """On options that no figure follows: retention comes after the round (R52)."""
         given = {"--retention-ms": self.policy.retention_ms, "--retention-bytes": self.policy.retention_bytes}
         names = ", ".join(name for name, text in given.items() if text is not None)
-        question = "what cleaning brings; kcompact compact --dry-run tells what retention would delete"
-        return [f"{names} not used: the figures tell {question}"] if names else []
+        question = "what cleaning brings; kcompact compact --dry-run shows what retention would delete"
+        return [f"{names} not used: the figures show {question}"] if names else []
 
     def _exit_code(self, report: DirtyRatioReport) -> int:
         if self.output.fail_above is None:

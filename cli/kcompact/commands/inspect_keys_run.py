@@ -63,7 +63,7 @@ class KeyCommand(Command):
         report_format = self.output.report_format
         if report_format is not AnswerFormat.TEXT and report_format not in _FORMS.others:
             raise PolicyError(
-                f"--format {report_format.value} has no form for histories of keys",
+                f"--format {report_format.value} cannot show histories of keys",
                 hint="use text, json, markdown or html",
             )
 
@@ -72,8 +72,8 @@ class KeyCommand(Command):
         names = given_options(self.expectations)
         if names:
             raise PolicyError(
-                f"{', '.join(names)}: histories of keys are held against no expectation",
-                hint="ask for keys in a run of their own",
+                f"{', '.join(names)}: expectations are not checked for histories of keys",
+                hint="ask for keys in a separate run",
             )
 
     def _keys_named(self) -> list[bytes]:

@@ -99,5 +99,5 @@ def refuse_crowded_offsets(summaries: Iterable[LogSummary]) -> None:
             raise InputError(
                 f"{whole.log}: {whole.records:,} records at {where},"
                 f" {whole.first_offset} to {whole.last_offset}",
-                hint="one log holds an offset once: does the dump repeat itself, or lack the real offsets?",
+                hint="a log holds each offset once: does the dump repeat itself, or lack the real offsets?",
             )

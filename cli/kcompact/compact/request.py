@@ -48,7 +48,7 @@ class Request:
 
     @property
     def policy(self) -> Policy:
-        """That of no topic in particular: what no topic config says is the same in all."""
+        """The policy of topics without configs of their own; what is no topic config is the same in all."""
         return self.policies.others
 
     def policies_of(self, scan: ReadDump) -> dict[int, Policy]:

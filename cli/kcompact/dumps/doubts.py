@@ -130,7 +130,7 @@ def _hint(role: str, counts: dict[str, int], words: list[str], beside: SplitNote
             *[f"--tombstone {quote(f'missing,literal:{words[0]}')} where both are"] * others,
             *[_NO_OPTION_FOR_BOTH] * (is_empty_here and not others),
         ]
-    return f"say what the word stands for: {', '.join(answers)}"
+    return f"say what the word means: {', '.join(answers)}"
 
 
 _HINTS = {

@@ -33,7 +33,7 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
             )
         if not counts.get("value") and not (options.tombstone or "").startswith(("missing", "empty")):
             may_be_row = dialect.layouts != ("csv_lines",) and "value" not in options.fields
-            as_row = " (value= where a record as a whole is the value)" if may_be_row else ""
+            as_row = " (value= where each whole record is the value)" if may_be_row else ""
             raise InputError(
                 f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
                 " are no tombstones",
@@ -53,7 +53,7 @@ def _no_such_fields(path: str, fields: tuple[str, ...], file_notes: Mapping[int,
     return InputError(
         f"{path}: no value has the field {', '.join(fields)}",
         hint="name a field that every value has, with the path to it: --key-field payload.id; if the"
-        " values are another field of the records: --fields value=FIELD; if each record as a whole"
+        " values are another field of the records: --fields value=FIELD; if each whole record"
         " is the value: --fields value=",
     )
 
@@ -95,7 +95,7 @@ def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> lis
     if other is not None and quoted is not None:
         raise InputError(
             f'{quoted.path}: some keys are strings such as "7", others (in {other.path}) JSON such as 7:'
-            " which bytes they had in Kafka nobody can tell",
+            " nobody can tell which bytes they had in Kafka",
             hint="have the connector write keys as Avro (keys.format.class), or export the topic with its"
             " keys (kcat -J)",
         )

@@ -118,9 +118,9 @@ def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]
         return [f"{markers}: aborted records count as committed here"]
     paths = [file.path for file in dump.files if file.layout == "dump_log"]
     raise InputError(
-        f"{paths[0]}: {markers}: which records were aborted, only its lines about batches say",
-        hint="have them read, too (the last segment of each log stays as it is then, as a broker leaves it):"
-        f" {_named_batches(paths)}",
+        f"{paths[0]}: {markers}: only its lines about batches say which records were aborted",
+        hint="let kcompact read these lines, too (the last segment of each log then stays as it is, as a"
+        f" broker leaves it): {_named_batches(paths)}",
     )
 
 

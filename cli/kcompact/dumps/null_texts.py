@@ -33,7 +33,7 @@ class NullText:
         as_one = ", and all of them count as one key" if self.role == "key" and self.count > 1 else ""
         verb = "is" if self.count == 1 else "are"
         units = counted(self.count, self.role)
-        return f"{file.path}: {units} {verb} the text {self.text}, as which tools write nulls{as_one}"
+        return f"{file.path}: {units} {verb} the text {self.text}, which tools write for null{as_one}"
 
 
 def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
@@ -44,10 +44,10 @@ def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     if dialect.layouts == ("csv_lines",) or dialect.key_encoding != "text" or dialect.null_literal:
         return ()
     counts = Counter(texts_among(values_at(sample, dialect.key)))
-    as_one = "as which tools write nulls, and all of them count as one key: if it is one, --tombstone"
+    as_one = "which tools write for null, and all of them count as one key: if it is null, --tombstone"
     return tuple(
         f"several keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
-        " takes it as such, in keys and values alike"  # without a count: alike in all files of a dump
+        " reads it as null, in keys and values alike"  # without a count: alike in all files of a dump
         for text in NULL_TEXTS.values()
         if counts[text] > 1
     )
@@ -66,7 +66,7 @@ def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]
     options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
     return tuple(
         f"several values of the first records are {form}, and none is null: if the tool writes that for a"
-        f" tombstone, --tombstone {options[text]} takes it as such"
+        f" tombstone, --tombstone {options[text]} reads it as one"
         for text, form in forms.items()
         if counts[text] > 1 and not (is_sized and not text)
     )
@@ -75,9 +75,9 @@ def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]
 def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """Text that is most likely a null, unless the user or a field beside it says what it is."""
     is_beside = _has_nothing_for_null(file, notes)
-    also = "; where a cell with nothing in it is one, too, --tombstone {}"
+    also = "; where a cell with nothing in it is null, too, --tombstone {}"
     return [
-        f"{null.of(file)}: if it is one, {null.option} takes it as such, in keys and values alike"
+        f"{null.of(file)}: if it is null, {null.option} reads it as null, in keys and values alike"
         + (also.format(quote(f"missing,literal:{null.text}")) if is_beside else "")
         for null in _likely_nulls(file, notes, options)
     ]

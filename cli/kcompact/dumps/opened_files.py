@@ -184,8 +184,8 @@ def _file_of(
         notes.append(f"{TOPIC_BY_NAME}{topic}")
     if topic is not None and topic.encode(errors="replace").decode() != topic:  # refused in a record, too
         raise InputError(
-            f"{path}: no topic in the records, and the name is no UTF-8",
-            hint="rename the file, or put it below a folder that says its topic, such as topic=orders/",
+            f"{path}: no topic in the records, and the file name is not UTF-8",
+            hint="rename the file, or put it below a folder that names its topic, such as topic=orders/",
         )
     if dialect.partition is None and partition is None:
         partition = facts.partition or 0

@@ -9,14 +9,14 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.text.between_records import UNKNOWN_LINES
 
 _REWRITTEN = (
-    "with U+FFFD: taken as they stand, but if a tool such as jq has rewritten the dump, different keys"
+    "with U+FFFD: used as they are, but if a tool such as jq has rewritten the dump, different keys"
     " may look alike: compact the exporter's own output then"
 )
 _UNAVAILABLE = (
     "without large columns that did not change (__debezium_unavailable_value): the latest record of a"
     " key does not hold all of its row"
 )
-_MOVED = "that gave a row another key: what stood under the old one stays, as if that row were still there"
+_MOVED = "that gave a row another key: the record of the old key stays, as if that row were still there"
 _NAMES_ALONE = (
     "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
     " converted to"
@@ -69,7 +69,7 @@ def _unknown_lines(file: DumpFile, notes: SplitNotes) -> list[str]:
     if not count:
         return []
     lines = f"{counted(count, 'line')} skipped for the % at the beginning, though none of kcat's"
-    remedy = "if they tell of records, export as JSON lines (kcat -J)"
+    remedy = "if they belong to records, export as JSON lines (kcat -J)"
     return [f"{file.path}: {lines}, such as {notes.examples[UNKNOWN_LINES][0]}: {remedy}"]
 
 
@@ -80,9 +80,9 @@ def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> lis
     if is_certain or not count or notes.counts.get("literal_value"):
         return []
     text = (
-        f"{file.path}: {counted(count, 'record')} with nothing as value: an empty one, as"
+        f"{file.path}: {counted(count, 'record')} with nothing as value: read as empty, as"
         f" {dialect.short_tool} writes {dialect.null_literal} for a tombstone; if it was set to write"
-        " nothing, --tombstone missing takes them as such"
+        " nothing, --tombstone missing reads them as tombstones"
     )
     return [text]
 

@@ -56,10 +56,10 @@ def _note_if_none(session: "SparkSession", kind: MasterKind, is_over: threading.
     from kcompact.console import note
 
     note(
-        f"the cluster has given no executor so far: each is to have {memory} of memory ({_MEMORY})"
+        f"the cluster has started no executor so far: each needs {memory} of memory ({_MEMORY})"
         + (f" and {cores} cores ({_CORES})" if cores else "")
-        + f", which a worker has to have free; {_PAGES.get(kind, 'the page of the cluster')} shows what there"
-        " is; the run goes on waiting"
+        + f" that are free on a worker; {_PAGES.get(kind, 'the page of the cluster')} shows what is free;"
+        " the run keeps waiting"
     )
 
 

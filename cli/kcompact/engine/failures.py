@@ -29,7 +29,7 @@ _FULL_JDK = (
 _KNOWN = (
     (
         "Too many open files",
-        "more files would have to be open than may be",
+        "more files have to be open at once than is allowed",
         "raise ulimit -n, to 1024 or more",
     ),
     ("OutOfMemoryError", "Spark's Java ran out of memory", _MORE_MEMORY),

@@ -16,7 +16,7 @@ class MasterKind(enum.Enum):
     LOCAL = "local[N]: in this machine's one Java"
     LOCAL_CLUSTER = "local-cluster[executors,cores,MiB]: in Java processes of their own on this machine"
     STANDALONE = "spark://host:port: on a Spark cluster"
-    CONNECT = "sc://host:port: behind a Spark Connect server"
+    CONNECT = "sc://host:port: through a Spark Connect server"
     YARN = "yarn: on a Hadoop cluster"
     KUBERNETES = "k8s://host:port: on Kubernetes"
     SUBMITTED = "inside spark-submit: wherever it says"
@@ -42,7 +42,7 @@ def kind_of_master(master: str) -> MasterKind:
     if master.startswith("k8s://"):
         return MasterKind.KUBERNETES
     raise EngineError(
-        f"--master {master} is none that kcompact knows",
+        f"--master {master} is of no kind that kcompact knows",
         hint="local[4], local-cluster[2,1,1024], spark://host:7077, yarn, k8s://host:443 or sc://host:15002",
     )
 

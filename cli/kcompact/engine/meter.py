@@ -48,7 +48,7 @@ class Meter:
 
 
 def done_bytes(folder: Path, kind: str) -> int:
-    """The bytes that all tasks of a folder have written down."""
+    """The sum of the bytes that tasks have noted in a folder so far, of reading or of writing (``kind``)."""
     return sum(map(_read, folder.glob(f"meter-{kind}-*")))
 
 

@@ -62,7 +62,7 @@ def job_known(input_bytes: int, *, writes: bool) -> None:
 
 
 def folder_watched(folder: Path) -> None:
-    """Tasks are about to write down in ``folder`` how far they are."""
+    """From now on count what tasks note in ``folder`` as progress."""
     _job.folders.append(folder)
 
 

@@ -70,7 +70,7 @@ class KeyHistory:
         logs = sorted({f"{record.topic}-{record.partition}" for record in latest})
         texts = []
         if len({record.partition for record in latest}) > 1:
-            texts.append(f"it stands in {', '.join(logs)}: each partition keeps its own latest record")
+            texts.append(f"it is in {', '.join(logs)}: each partition keeps its own latest record")
         if len({record.is_tombstone for record in latest}) > 1:
             texts.append("it is deleted in one partition and alive in another")
         return texts
@@ -157,7 +157,7 @@ def _refuse_too_many(records: Mapping[bytes, list[KeyRecord]], counts: Mapping[b
     for key, count in counts.items():
         if count > len(records[key]):
             raise InputError(
-                f"key {printable_key(key)} has {count:,} records, more than a history is made of",
+                f"key {printable_key(key)} has {count:,} records, more than a history can show",
                 hint="ask for fewer at once with --topic and --partitions",
             )
 

@@ -55,7 +55,7 @@ def _sentence(cause: Cause) -> str:
         return "too few keys to tell which partitioner placed them"
     if cause.kind == "unknown":
         return (
-            "no known partitioner explains where the keys stand: partitions chosen by the application, a"
+            "no known partitioner explains where the keys are: partitions chosen by the application, a"
             " partitioner of its own, or keys that the exporter changed"
         )
     if cause.kind == "one":
@@ -75,7 +75,7 @@ def _placed_by(cause: Cause) -> str:
     place, strays = cause.placements[0], cause.rows - cause.explained
     if place.partitions == 1:
         return "there is one partition only"
-    but = f", but {strays:,} of {cause.rows:,} stand elsewhere: partitions chosen by hand" if strays else ""
+    but = f", but {strays:,} of {cause.rows:,} are elsewhere: partitions chosen by hand" if strays else ""
     return f"keys are placed by {_description(place)}{but}"
 
 

@@ -58,7 +58,7 @@ class ReadingOptions:
 
 
 def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) -> ReadOptions:
-    """Parse what was given; ``left_out`` is known from an attempt before. Raises InputError."""
+    """Parse the options; ``left_out``: logs to leave out, known from an attempt before. Raises InputError."""
     return ReadOptions(
         dialect=options.dialect,
         fields=_fields(options.fields),

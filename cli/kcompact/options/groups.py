@@ -125,7 +125,7 @@ class CommandWithGroups(TyperCommand):
                 name = max(parameter.opts, key=len)
                 raise InputError(
                     f"{name} is given {times} times, and counts once",
-                    hint=f"{ctx.command_path} --help-all tells how it takes several values, if it does",
+                    hint=f"{ctx.command_path} --help-all shows how to give several values, if it takes them",
                 )
         return super().parse_args(ctx, args)
 

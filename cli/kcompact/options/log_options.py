@@ -40,7 +40,7 @@ class LogOptions:
         "Where the log starts; repeatable as orders-0=303 (default: the first offset in the dump).", "OFFSET"
     )
     log_end_offset: list[str] = repeatable(
-        "Where the log ends; repeatable as orders-0=303 (default: behind the last offset in the dump).",
+        "Where the log ends; repeatable as orders-0=303 (default: after the last offset in the dump).",
         "OFFSET",
     )
     last_stable_offset: list[str] = repeatable(

@@ -108,7 +108,7 @@ class Policies:
         for configs in self.files:
             named = {topic for topic in configs.by_topic if topic is not None}
             if named and not named & present:
-                self.notes.append(f"--topic-config speaks of {', '.join(sorted(named))}: not in the dump")
+                self.notes.append(f"--topic-config is about {', '.join(sorted(named))}: not in the dump")
         return {topic: self.for_topic(topic) for topic in sorted(present)}
 
 
@@ -160,7 +160,7 @@ def _read_file(argument: str) -> TopicConfigs:
         others = ", ".join(sorted(str(name) for name in configs.by_topic))
         raise PolicyError(
             f"--topic-config {argument}: {path} describes {others or 'nothing'}, not {topic}",
-            hint="give the file without TOPIC= to let it speak for the topic it names",
+            hint="give the file without TOPIC=, so that it counts for the topic that it names",
         )
     return TopicConfigs({topic: entries}, configs.notes)
 

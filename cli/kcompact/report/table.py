@@ -14,7 +14,7 @@ class Foreign(str):
 
 
 Row = Sequence[str | int | None]
-"""Texts and numbers; None stands for a number that there is not."""
+"""Texts and numbers; None: there is no such number."""
 
 WHERE_ALL = "--format json has all"
 """Said where rows are left out, unless a table says another place."""

@@ -13,7 +13,7 @@ def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRang
     if bounds.end_raised:
         yield (
             f"the checkpoint {context.checkpoint_offset} lies beyond the last record, as a compacted tail may"
-            " leave it: the log end is taken to be there; --log-end-offset would say otherwise"
+            " leave it: it is taken as the log end; if that is elsewhere, give --log-end-offset"
         )
     if cleanable.checkpoint_reset:
         yield (
@@ -32,8 +32,8 @@ def idle_note(policy: Policy, cleanable: CleanableRange, ratio: DirtyRatio) -> I
     elif not ratio.cleanable_bytes:
         if ratio.uncleanable_bytes and cleanable.bounded_by == "active segment":
             yield (
-                "nothing is cleaned: what is dirty counts as the active segment, which a broker leaves alone"
-                " (--segments tells where segments end; else segment.bytes and segment.ms decide)"
+                "nothing is cleaned: all dirty records count as the active segment, which a broker leaves"
+                " alone (--segments says where segments end; else segment.bytes and segment.ms decide)"
             )
     elif policy.respect_dirty_ratio and not ratio.eligible:
         yield (
@@ -45,7 +45,7 @@ def idle_note(policy: Policy, cleanable: CleanableRange, ratio: DirtyRatio) -> I
 def retention_note(policy: Policy, rounds: int) -> Iterator[str]:
     """A broker's retention runs after each round."""
     if rounds > 1 and "delete" in policy.cleanup_policy:
-        yield f"retention ran once, behind the last of {rounds} rounds; a broker runs it after each"
+        yield f"retention ran once, after the last of {rounds} rounds; a broker runs it after each"
 
 
 def overtaken_note(log_start_offset: int) -> str:
@@ -73,7 +73,7 @@ def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
             " not seen by its consumer): they count as read, and as removed where they are cleaned"
         )
     if records_alone:
-        yield f"{records_alone:,} records are in none of the batches given: each counts as a batch of its own"
+        yield f"{records_alone:,} records are in no batch given: each counts as a batch of its own"
 
 
 def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:

@@ -82,7 +82,7 @@ class KeyOrder:
 
     @cached_property
     def previous_offset(self) -> Longs:
-        """The offset of the last row before that is mapped, in the same group; NO_OFFSET if there is none."""
+        """The offset of the last mapped row before this one in the same group; NO_OFFSET if there is none."""
         mapped_at = np.where(self.is_mapped, np.arange(len(self.order)), -1)
         at = np.concatenate(([-1], np.maximum.accumulate(mapped_at)[:-1]))[: len(self.order)]
         is_of_key = (at >= 0) & (self.group[at] == self.group)

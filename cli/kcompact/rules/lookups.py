@@ -93,7 +93,7 @@ class _HorizonRuns(NamedTuple):
 
 
 def aborted_data(context: LogContext, from_offset: int = 0) -> list[AbortedRange]:
-    """All that is known to be aborted and ends at ``from_offset`` or behind it, ascending."""
+    """All that is known to be aborted and ends at ``from_offset`` or after it, ascending."""
     batches, ranges = context.batches, list(context.aborted)
     if batches is not None and batches.last_offset >= from_offset:
         ranges += aborted_ranges(batches.parts())
@@ -123,7 +123,7 @@ def lookup_for(context: LogContext, policy: Policy) -> Lookup:
 
 
 def _horizons(batches: PackedBatches) -> Iterator[tuple[int, int, int]]:
-    """First and last offset of batches behind one another that have the same horizon, and that."""
+    """First offset, last offset and horizon of each stretch of neighbouring batches with one horizon."""
     for batches_in_part in batches.parts():
         part = batches_in_part.take(batches_in_part.delete_horizon_ms != NONE)
         is_next = part.base_offset[1:] == part.last_offset[:-1] + 1

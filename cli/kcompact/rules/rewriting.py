@@ -100,7 +100,7 @@ class Rewriting:
     ) -> tuple[LogStretch, Counts]:
         """The stretch after the round. ``decision`` is that of all rounds up to this one, or beyond.
 
-        ``seen`` is what the round met before, and goes on with what it meets here.
+        ``seen`` holds what the round has met before; what it meets here is added.
         """
         bases = stretch.batches.base_offset
         first, end = np.searchsorted(bases, [self.start_offset, self.rewritten_end_offset]).tolist()

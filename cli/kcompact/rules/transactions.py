@@ -14,7 +14,7 @@ from kcompact.broker.batches import ABORT, NONE, Batches
 
 
 class TransactionData(NamedTuple):
-    """Offsets of transactions' data batches, ascending; batches behind one another are one range."""
+    """Offsets of transactions' data batches, ascending; neighbouring batches form one range."""
 
     aborted: list[AbortedRange]  # their transaction ends in an abort marker, wherever that is (R31)
     undecided: list[AbortedRange]  # no marker ends it so far (R5)
@@ -88,7 +88,7 @@ class OverlookedData:
     _aborting: set[int] = field(default_factory=set)  # those that count as such from the last entry on
 
     def copy(self) -> "OverlookedData":
-        """The same, to go on from."""
+        """A copy, from which another round can continue."""
         return replace(self, _listed=set(self._listed), _aborting=set(self._aborting))
 
     def meet(self, batches: Batches) -> list[AbortedRange]:
@@ -118,7 +118,7 @@ class OverlookedData:
 
 
 def perhaps_overlooked(parts: Iterable[Batches]) -> list[AbortedRange]:
-    """Data that a round may overlook, wherever it begins: behind a listed abort marker of its producer.
+    """Data that a round may overlook, wherever it begins: after a listed abort marker of its producer.
 
     ``parts`` are all batches of a log in their order. See ``OverlookedData``.
     """
@@ -166,7 +166,7 @@ def producer_ends(batches: Batches) -> ProducerEnds:
 
 
 def later_ends(before: ProducerEnds, after: ProducerEnds) -> ProducerEnds:
-    """The producers of two stretches, one behind the other."""
+    """The producers of two stretches together; ``after`` comes directly after ``before``."""
     ends = before | after
     for producer, end in after.items():
         if end.last_data_offset is None and producer in before:
@@ -206,7 +206,7 @@ class TransactionsSeen:
     _committed: set[int] = field(default_factory=set)
 
     def copy(self) -> "TransactionsSeen":
-        """The same, to go on from."""
+        """A copy, from which another round can continue."""
         return TransactionsSeen(set(self._aborted), set(self._committed))
 
     def meet(self, batches: Batches, is_aborted: Flags) -> Flags:

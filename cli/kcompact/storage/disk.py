@@ -20,7 +20,7 @@ from kcompact.errors import OutputError
 from kcompact.storage.lookup import is_folder, is_there
 
 system: Any = os
-"""Of it: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir, chmod, chown."""
+"""In use: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir, chmod, chown."""
 
 _BUFFER_BYTES = 1 << 20
 _FLUSHED_AT_ONCE = 8

@@ -1,4 +1,4 @@
-"""Where stores are if not where addresses say, and the keys to them, by the variables of their own tools.
+"""Endpoints and keys of stores, from the environment variables of the stores' own tools.
 
 pyarrow finds roles, profiles and credential files by itself. It does not look at Amazon's variable of an
 endpoint, at those of Azure's command line, and at that of Google's emulator.
@@ -37,7 +37,7 @@ def s3_endpoint() -> str:
 
 
 def s3_region(bucket: str, endpoint: str) -> str | None:
-    """The region to ask; None: that of a server of one's own, which has none. Raises OSError."""
+    """The region to ask; None for a server that is not Amazon's, which has none. Raises OSError."""
     from pyarrow.fs import resolve_s3_region
 
     named = _variable("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -45,7 +45,7 @@ def s3_region(bucket: str, endpoint: str) -> str | None:
 
 
 def gs_endpoint() -> str:
-    """Where an emulator of Google's store is; empty: there is none. It asks nobody who they are."""
+    """The endpoint of an emulator of Google's store, which needs no credentials; empty: there is none."""
     endpoint = _variable("STORAGE_EMULATOR_HOST")
     return endpoint if "://" in endpoint or not endpoint else f"http://{endpoint}"
 
@@ -66,8 +66,8 @@ def check_google_credentials() -> None:
         socket.create_connection((host, int(port or 80)), timeout=_SECONDS).close()
     except OSError as error:
         raise InputError(
-            "gs://: no credentials of Google's are found",
-            hint="gcloud auth application-default login, or a key's file in GOOGLE_APPLICATION_CREDENTIALS",
+            "gs://: no credentials for Google are found",
+            hint="gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a key file",
         ) from error
 
 

@@ -46,7 +46,7 @@ def parts_of(address: str) -> Address:
 
 
 def unambiguous(address: str) -> str:
-    """The address as all others of the same object are: one of Azure may leave its account to a variable.
+    """One spelling for all addresses of the same object: Azure's may leave the account to a variable.
 
     Raises InputError where nothing names the account.
     """
@@ -79,7 +79,7 @@ def refuse_odd_parts(address: str, kind: type[KcompactError] = InputError) -> No
     if {".", ".."} & {*key.split("/")}:
         raise kind(
             f"{address}: a name with . or .. as a part, which kcompact cannot ask a store for",
-            hint="write it without; objects that are called so: copy them to another name",
+            hint="write it without; copy objects with such names to other names",
         )
 
 

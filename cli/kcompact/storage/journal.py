@@ -82,7 +82,7 @@ def read_journal(folder: Path) -> list[Step] | None:
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise OutputError(
             f"{folder / JOURNAL}: what a run was publishing when it died cannot be read: {error}",
-            hint=f"what lies in {folder} is what it replaced and what it wrote; move it away",
+            hint=f"{folder} holds what it replaced and what it wrote: move it away",
         ) from error
 
 
@@ -134,7 +134,7 @@ def _not_published(target: Path, error: OSError) -> OutputError:
             hint="nothing was changed; run again",
         )
     if isinstance(error, FileExistsError):
-        return OutputError(f"{target} was made by somebody else meanwhile", hint="move it away first")
+        return OutputError(f"{target} was created by another program meanwhile", hint="move it away first")
     return disk.write_error(target, error)
 
 

@@ -29,7 +29,7 @@ _NEVER = Version('"0"', "1")  # of no object
 
 @dataclass(frozen=True)
 class _Holder:
-    """Who has a lock; ``renewals`` make each text another. The rest is shown to the user."""
+    """Who has a lock. ``renewals`` makes every text of it different; the rest is shown to the user."""
 
     run: str
     host: str
@@ -107,9 +107,9 @@ def _check_conditions(objects: ConditionalObjects, holder: _Holder) -> None:
         with suppress(ConflictError):
             objects.write(LOCK, replace(holder, renewals=-number).text(), expected)
             raise InputError(
-                f"{objects.prefix}: this store does not heed conditions of writes (If-None-Match, If-Match),"
+                f"{objects.prefix}: this store ignores conditions of writes (If-None-Match, If-Match),"
                 " which keep two runs from changing one state at once",
-                hint="keep the state on a store that does, or with the dump on a disk",
+                hint="keep the state on a store that heeds them, or with the dump on a disk",
             )
 
 
@@ -117,4 +117,4 @@ def _holder(content: bytes) -> _Holder:
     try:
         return _Holder(**json.loads(content))
     except (ValueError, TypeError):
-        return _Holder("", "a host that it does not tell", 0, "a time that it does not tell")
+        return _Holder("", "an unknown host", 0, "an unknown time")

@@ -99,7 +99,7 @@ class StoredReader(io.RawIOBase):
             chunk = self.read(min(_CHUNK_BYTES, end - position))
             if not chunk:
                 raise InputError(
-                    f"{self._address} changed while it was read", hint="run again when it is whole"
+                    f"{self._address} changed while it was read", hint="run again when it is complete"
                 )
             yield chunk
             position += len(chunk)
@@ -128,7 +128,7 @@ def _room_for(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"{target.parent}: an object cannot be brought to this disk: {error.strerror}",
+            f"{target.parent}: an object cannot be copied to this disk: {error.strerror}",
             hint="give Spark's workers a folder with room for one object each (spark.local.dir, TMPDIR)",
         ) from error
 

@@ -51,7 +51,7 @@ def address_hint(address: str) -> str | None:
 
 
 def refuse_other_address(option: str, path: str) -> None:
-    """Raise OutputError where an option names an address that would be taken for a folder here."""
+    """Raise OutputError for an address that kcompact does not know, which would be read as a local path."""
     hint = address_hint(path)
     if hint is not None:
         raise OutputError(f"{option} {path}: an address that kcompact does not know", hint=hint)

@@ -166,12 +166,12 @@ def _finish_dead(folder: Path) -> None:
 
 
 def _refuse_copied(folder: Path) -> None:
-    """Refuse to go on beside a journal that nobody can vouch for, as of a run whose folder was copied."""
+    """Raise OutputError for a journal that no run wrote in this folder: perhaps the folder was copied."""
     if not was_made_here(folder) and os.path.lexists(folder / JOURNAL):
         raise OutputError(
-            f"{folder}: a run was publishing here when its folder was copied, or somebody made it look so:"
-            " what it says is not done",
-            hint=f"what lies in {folder} is what a run replaced and what it wrote; move it away",
+            f"{folder}: this folder was copied while a run was publishing, or was made to look so: what its"
+            " journal asks for is not done",
+            hint=f"{folder} holds what a run replaced and what it wrote: move it away",
         )
 
 

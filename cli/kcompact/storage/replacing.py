@@ -28,7 +28,7 @@ def check_replaceable(
         return
     is_device = is_there(path) and not (is_file(path) or is_folder(path))
     if stat.S_ISLNK(status.st_mode) and not is_device:
-        leads_to = f"name what it leads to with {option}: {os.path.realpath(path)}"
+        leads_to = f"name the target of the link with {option}: {os.path.realpath(path)}"
         raise OutputError(
             f"{path} is a symbolic link, and only files and folders are replaced",
             hint=_STDOUT_HINT if _is_stdout(path) else leads_to,
@@ -47,7 +47,7 @@ def check_replaceable(
     if not may_be_written(path):
         raise OutputError(
             f"{path} may not be written by this user, so it is not replaced",
-            hint=f"give leave to write it (chmod u+w), or choose another with {option}",
+            hint=f"make it writable (chmod u+w), or choose another with {option}",
         )
     if names is not None:
         _check_folder(path, names, option)

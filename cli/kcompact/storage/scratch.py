@@ -48,7 +48,7 @@ def removed_in_use(text: str) -> OutputError | None:
     place = folder_outside(Path(match[1]))
     return OutputError(
         f"{place}: a folder of this run, {PREFIX}..., was removed there while it ran",
-        hint="keep what cleans that place from it, or have kcompact work elsewhere: TMPDIR, or -o",
+        hint="exclude it from what cleans that place up, or let kcompact work elsewhere: TMPDIR, or -o",
     )
 
 
@@ -73,12 +73,12 @@ class _Part(io.FileIO):
 
 
 def create_part(path: Path) -> BinaryIO:
-    """A part in a private folder, open for writing; tasks that are tried again begin it anew."""
+    """Open a part in a private folder for writing; a task that is tried again writes it anew."""
     return cast(BinaryIO, io.BufferedWriter(_Part(path), _BUFFER_BYTES))
 
 
 def create_whole(path: Path) -> BinaryIO:
-    """Likewise a file that will be an output as it is, with the permissions of one."""
+    """As ``create_part``, for a file that is to become an output, with the permissions of an output."""
     return cast(BinaryIO, io.BufferedWriter(_Part(path, permissions=0o666), _BUFFER_BYTES))
 
 
@@ -120,7 +120,7 @@ def open_scratch(parent: Path | None = None) -> Iterator[Scratch]:
 
 @contextmanager
 def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Likewise, for those who need the folder alone."""
+    """As ``open_scratch``, but gives the path of the folder."""
     with open_scratch(parent) as scratch:
         yield scratch.folder
 

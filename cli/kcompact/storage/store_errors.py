@@ -25,7 +25,7 @@ _KNOWN = {
     r"NO_SUCH_BUCKET|bucket does not exist|ContainerNotFound": _NO_BUCKET,
     _REFUSED: _REFUSAL,
     r"SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|REQUEST_TIMEOUT|THROTTLING|\b50[0234]\b": (
-        "the store does not answer, however often it is asked",
+        "the store does not answer, even after many attempts",
         "try again later; nothing was lost",
     ),
     r"NETWORK_CONNECTION|resolve|Name or service|refused|timed out|UNAVAILABLE|ConnectException": (
@@ -64,7 +64,7 @@ def _is_denied(error: Exception) -> bool:
 
 @contextmanager
 def explained(address: str, kind: type[KcompactError] = InputError) -> Iterator[None]:
-    """Inside, errors of a store come out as ours, in words of our own."""
+    """Inside, errors of a store are raised as kcompact's, in its own words."""
     from pyarrow import ArrowException
 
     try:
@@ -86,4 +86,4 @@ def in_words(address: str, error: Exception, kind: type[KcompactError]) -> Kcomp
             return kind(f"{address}: {sentence}", hint=hint)
     code = re.search(r"AWS Error ([A-Z_]+)", text)
     named = f" ({code[1]})" if code else ""
-    return kind(f"{address}: the store cannot do what it is asked{named}", hint="look at its own log")
+    return kind(f"{address}: the store cannot serve a request{named}", hint="look at the log of the store")

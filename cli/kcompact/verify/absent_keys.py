@@ -100,8 +100,8 @@ def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
     if misspelt:
         yield (
             f"keys are compared byte by byte: {counted(misspelt, 'key')} in no dump would be there"
-            " without the blanks or quotes around it, with quotes, as base64, or with its accents composed"
-            " otherwise"
+            " without surrounding blanks or quotes, with quotes, as base64, or with accents in another form"
+            " of Unicode"
         )
     if unseen:
         where = "in none of the dumps, nor in those before" if has_before else "in no record of the dump"

@@ -106,7 +106,7 @@ def _expected_instead_of_duplicate(row: Row) -> str:
     if row["is_certain"]:
         offset = row["certainly_superseded_at_offset"]
         return f"no record: offset {offset} replaces it, and others like it went"
-    unless = "unless cleaning began behind that"
+    unless = "unless cleaning began after that"
     if row["aborts_unknown"]:
         unless += (
             ": --batches, or --read-committed with BEFORE itself if the topic has no transactions, can tell"
@@ -143,7 +143,7 @@ REORDERED_RECORDS: Check[Suspects] = Check(
     "reordered-records",
     finds=_no_rows,  # ``disorder.sort_out`` does; a record that is late in BEFORE's file, too, is not counted
     expected="records of a partition in the order of their offsets",
-    actual="a smaller offset behind a larger one",
+    actual="a smaller offset after a larger one",
 )
 DUPLICATE_OFFSET: Check[Suspects] = Check(
     "duplicate-offset",

@@ -179,7 +179,7 @@ def _assumptions(
 
 _WENT = (
     (Reason.TOMBSTONE_ASSUMED_EXPIRED, "tombstone", "expired: gone, and old enough for that"),
-    (Reason.EXPIRED, "record", "went by retention: in front of the log, and allowed to go"),
+    (Reason.EXPIRED, "record", "went by retention: at the start of the log, and allowed to go"),
     (Reason.BELOW_LOG_START, "record", "went with the log start"),
 )
 
@@ -207,18 +207,18 @@ def _transactions(
         of_logs = counted(count, "log")
         yield (
             f"no record was aborted: no offset is missing where a transaction ended ({of_logs});"
-            " a marker behind the last record would not show: --log-end-offset or --batches tells it"
+            " a marker after the last record would not show: --log-end-offset or --batches tells of it"
         )
     in_doubt = _logs_with(question, logs, tallies, NEED_ROUNDS)
     if count := sum(bounds.assumes_roomy_map for bounds in in_doubt):
         of_logs = counted(count, "log")
-        yield f"no offset map was full ({of_logs}): --log-cleaner-dedupe-buffer-size tells what one holds"
+        yield f"no offset map was full ({of_logs}): --log-cleaner-dedupe-buffer-size says how much one holds"
     in_doubt = _logs_with(question, logs, tallies, {"duplicate-left"})
     if count := sum(bounds.assumes_whole_segments for bounds in in_doubt):
         of_logs = counted(count, "log")
         yield (
-            f"no round began within a segment, behind an abort marker ({of_logs}),"
-            " which leaves duplicates: --batches tells it"
+            f"no round began within a segment, after an abort marker ({of_logs}),"
+            " which leaves duplicates: --batches shows it"
         )
 
 

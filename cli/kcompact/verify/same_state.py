@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from kcompact.arrays import Flags
 from kcompact.broker.log_names import LogName
+from kcompact.counted import counted
 from kcompact.rules.lookups import values_of_logs
 from kcompact.verify.check import Check, Row, Severity
 from kcompact.verify.classification.remedies import DOUBTED_REMEDY
@@ -269,7 +270,7 @@ def _assumptions(question: StateQuestion, facts: Mapping[str, int]) -> list[str]
         notes.append(f"{a[0]} in A is compared with {b[0]} in B: each dump holds one topic")
     if facts["keys_in_several_partitions"]:
         notes.append(
-            f"{facts['keys_in_several_partitions']:,} keys stand in several partitions of one dump: of these"
-            " the partition with the youngest record of the key counts"
+            f"{counted(facts['keys_in_several_partitions'], 'key')} in several partitions of one dump: of"
+            " these the partition with the newest record of the key counts"
         )
     return notes

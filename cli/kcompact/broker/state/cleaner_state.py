@@ -91,7 +91,7 @@ def texts_of(state: CleanerState) -> dict[str, str]:
     for topic in sorted({log.topic for log in state.logs}):
         if topic.split() != [topic] or topic.startswith("#"):
             raise InputError(
-                f"a state cannot hold the log of a topic {shown(topic)!r}: no topic of a broker is called so",
+                f"a state cannot hold the log of a topic {shown(topic)!r}: Kafka allows no such name",
                 hint="if that is a file's name, rename it, or put it below a folder such as topic=orders/",
             )
     texts = {
@@ -116,15 +116,15 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
     for name, digest in vouched.items():  # before they are read: what is wrong in them nobody wrote
         if name not in texts or digest_of(texts[name]) != digest:
             raise InputError(
-                f"{named(name)}: not the one that {OUTPUT_NAME} belongs to; a run that died while it wrote"
-                " the state, damage, or a change by hand would explain it",
+                f"{named(name)}: not the file that {OUTPUT_NAME} was written with; perhaps a run died while"
+                " it wrote the state, or the file was damaged or edited",
                 hint=START_ANEW,
             )
     checkpoint = parse_checkpoint(texts.get(CHECKPOINT_NAME, ""), named(CHECKPOINT_NAME))
     horizons = parse_delete_horizons(texts.get(HORIZONS_NAME, ""), named(HORIZONS_NAME))
     if state.files is None and horizons:  # which no broker writes
         raise InputError(
-            f"{named(HORIZONS_NAME)}: horizons without {OUTPUT_NAME}, which says of which dump they are",
+            f"{named(HORIZONS_NAME)}: horizons without {OUTPUT_NAME}, which names their dump",
             hint=START_ANEW,
         )
     return replace(state, checkpoint=checkpoint, horizons=horizons)

@@ -48,7 +48,7 @@ def chosen(records: Collection[KnownRecord]) -> tuple[KnownRecord, ...]:
 
 
 def disagreement(expected: KnownRecord, actual: KnownRecord) -> str | None:
-    """How a dump's record differs from the known one at its offset: the known one's; None: it does not."""
+    """In words, what the known record has that the dump's one at its offset has not; None: no difference."""
     if expected.key_sha256 != actual.key_sha256:
         return "another key"
     if expected.is_tombstone != actual.is_tombstone:

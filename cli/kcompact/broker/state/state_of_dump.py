@@ -77,16 +77,16 @@ class StateOfDump:
         return self.state.logs if self.missing else self.state.logs - self.state.last_offsets.keys()
 
     def differs(self, log: LogName, difference: str) -> InputError:
-        """The error for a log that is given anew, and is not the one that the state knows, or not all."""
+        """The error for a full dump of a log that is not the log that the state knows, or not all of it."""
         if self.missing:
             return InputError(
-                f"{self.place}: the dump is not the one that this state knows, dumped in full once more:"
+                f"{self.place}: the dump is not a new full dump of the logs that this state knows:"
                 f" {difference}",
                 hint=GIVE_OUTPUT,
             )
         return InputError(
-            f"{self.place}: the last run left out {log}, so its output holds nothing of it, and the other"
-            f" inputs not all: {difference}",
+            f"{self.place}: the last run left out {log}, so its output has no record of it, and the other"
+            f" inputs do not have them all: {difference}",
             hint=f"give the last output that holds {log} as well, or a full dump; {WHOLE_DUMP_ALONE}",
         )
 
@@ -102,8 +102,8 @@ class StateOfDump:
         if needed:
             topic, partition = needed[0]
             hint = (
-                f"of {path} only {few(needed)} is needed: give that alone, such as what kcompact compact"
-                f" {shlex.quote(path)} --topic {shlex.quote(topic)} --partitions {partition} -o FILE leaves"
+                f"of {path} only {few(needed)} is needed: give that alone, such as the output of kcompact"
+                f" compact {shlex.quote(path)} --topic {shlex.quote(topic)} --partitions {partition} -o FILE"
             )
         return InputError(
             f"{self.place}: {path} holds records of {log} from before this state was written, and no file"
@@ -118,8 +118,8 @@ class StateOfDump:
         other_name = ""
         if self.changed:
             why = (
-                f"{self.changed} is not as the run that wrote the state left it; a run that died between"
-                " writing the dump and the state would explain it, or a new export under that name"
+                f"{self.changed} has changed since the run that wrote the state; perhaps a run died between"
+                " writing the dump and the state, or it is a new export under that name"
             )
             other_name = f" if {self.changed} is a new export, give it under another name;"
         return InputError(
@@ -139,7 +139,7 @@ class StateOfDump:
         """A note on a state that belongs to no output."""
         if self.state.files is not None or not self.state.checkpoint:
             return []
-        return [f"{self.place}: a checkpoint without {OUTPUT_NAME}; taken as it stands, as from a broker"]
+        return [f"{self.place}: a checkpoint without {OUTPUT_NAME}; used as it is, like one from a broker"]
 
 
 def state_beside(

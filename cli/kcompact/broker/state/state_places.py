@@ -172,13 +172,13 @@ class StoredState:
             self._write([self._after])
         except ConflictError as error:
             raise OutputError(
-                f"{self.place}: another run has taken over this state; the dump that this run wrote is whole,"
-                " and the state does not belong to it",
+                f"{self.place}: another run has taken over this state; the dump that this run wrote is"
+                " complete, but the state does not belong to it",
                 hint=START_ANEW,
             ) from error
         except KcompactError as error:
             raise OutputError(
-                f"{error.message}; the new dump is whole, and a run that is given it goes on with its state",
+                f"{error.message}; the new dump is complete, and a run that reads it goes on with its state",
                 hint=error.hint,
             ) from error
 

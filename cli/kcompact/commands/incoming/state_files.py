@@ -67,9 +67,9 @@ def _refuse_new_topic_by_name(beside: StateOfDump, files: Sequence[DumpFile]) ->
         is_by_name = file.dialect.topic is None and file.layout != "dump_log" and not tells_topic(file.path)
         if is_by_name and file.topic not in known:
             raise InputError(
-                f"{file.path}: no topic in the records, and by its name {file.topic}, which the state in"
+                f"{file.path}: no topic in the records; its name says {file.topic}, which the state in"
                 f" {beside.place} does not know (it knows {', '.join(known[:3])})",
-                hint=f"put it below a folder that says its topic, such as topic={known[0]}/",
+                hint=f"put it below a folder that names its topic, such as topic={known[0]}/",
             )
 
 

@@ -44,7 +44,7 @@ def state_beside_pair(
             return state, is_end, frozenset(own)
     names = ", ".join(file.name for file in states[0].files or ())
     raise InputError(
-        f"{place}: this state belongs to {names}, which is neither BEFORE nor AFTER as it was then",
+        f"{place}: this state belongs to {names}, and neither BEFORE nor AFTER is that dump unchanged",
         hint="give the state folder of the run that made AFTER, or leave --state out",
     )
 
@@ -78,10 +78,10 @@ def read_keys(path: str) -> tuple[list[bytes], str]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except UnicodeError as error:
-        raise InputError(f"{path}: no UTF-16 text, as its byte order mark says") from error
+        raise InputError(f"{path}: not UTF-16 text, although its byte order mark says so") from error
     keys = [_key(line, path, number) for number, line in enumerate(lines, start=1) if line]
     if not keys:
-        raise InputError(f"{path}: no keys in this file", hint="one key a line")
+        raise InputError(f"{path}: no keys in this file", hint="write one key per line")
     return keys, sha256
 
 
@@ -107,7 +107,7 @@ def _key(line: bytes, path: str, number: int) -> bytes:
     try:
         return base64.b64decode(line.removeprefix(_BASE64), validate=True)
     except binascii.Error as error:
-        raise InputError(f"{path}:{number}: not base64 behind 'base64:'") from error
+        raise InputError(f"{path}:{number}: not base64 after 'base64:'") from error
 
 
 def sha256_of_dumps(dumps: Iterable[Dump | None], places: Workplaces) -> dict[str, str]:

@@ -76,6 +76,6 @@ def _check_temporary_folder(source: ReadPath) -> None:
     temporary = Path(tempfile.gettempdir())
     if is_inside(temporary, source.path):
         raise OutputError(
-            f"temporary files go to {temporary}, which lies inside {source.path}, which is read",
+            f"temporary files go to {temporary}, which is inside the input {source.path}",
             hint=f"name the files, such as {source.path.rstrip('/')}/*.jsonl, or another folder with TMPDIR",
         )

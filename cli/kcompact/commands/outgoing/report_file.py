@@ -77,8 +77,8 @@ def open_report(
         return
     if is_address(output):
         raise OutputError(
-            f"-o {output}: a report goes to a file here, not to a store",
-            hint="name a file, or leave -o out and pipe what is said to the store's own tool",
+            f"-o {output}: a report is written to a file on this machine, not to a store",
+            hint="name a file, or leave -o out and pipe the report to the store's own tool",
         )
     refuse_other_address("-o", output)
     path = Path(output)

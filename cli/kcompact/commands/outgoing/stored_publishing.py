@@ -54,7 +54,7 @@ class StoredPublication:
         listing = list_objects(prefix)
         if self._is_overtaken(listing):
             raise OutputError(
-                f"{prefix}: another run has begun to write there after this one, which gives way",
+                f"{prefix}: another run has begun to write there after this one, so this one stops",
                 hint="wait until that run has ended, or choose another prefix with -o",
             )
         sizes = {entry.address: entry.size for entry in listing}
@@ -76,7 +76,7 @@ class StoredPublication:
             self._delete(self._output.markers)
         except KcompactError as error:
             raise OutputError(
-                f"{error.message}; the new dump is whole in {prefix}, what it replaces is not cleared away",
+                f"{error.message}; the new dump is complete in {prefix}, but the old one is not deleted",
                 hint="run again with --overwrite; until then there is no _SUCCESS, and maybe no report",
             ) from error
 
@@ -188,7 +188,7 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
             )
     if (old or reports) and not overwrite:
         unfinished = MANIFEST not in names and any(name.startswith(UNFINISHED) for name in names)
-        problem = "holds what a run left that has not finished" if unfinished else "exists already"
+        problem = "holds what an unfinished run left" if unfinished else "exists already"
         raise OutputError(
             f"{output.prefix if old else output.report} {problem}",
             hint="add --overwrite to replace it, or choose another prefix with -o",

@@ -29,5 +29,5 @@ def summary_file(annotations: bool | None) -> Path | None:
 
 
 def listens(annotations: bool | None) -> bool:
-    """Whether GitHub is to be told; ``annotations`` None: under GitHub Actions only."""
+    """Whether to write annotations for GitHub; ``annotations`` None: under GitHub Actions only."""
     return os.environ.get("GITHUB_ACTIONS") == "true" if annotations is None else annotations

@@ -1,4 +1,4 @@
-"""All that is known beside a dump."""
+"""All that is known about a dump from options, other files and a state."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

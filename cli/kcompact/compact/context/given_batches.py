@@ -1,7 +1,7 @@
-"""The batches that are given of a log: its open transactions, and records that no batch holds.
+"""The batches given for a log: its open transactions, and records that no batch holds.
 
-They must be all of it: of records in none, nobody knows what was aborted. Nothing is cleaned from the first
-data of an open transaction on (R5).
+Batches must be given for the whole log: of a record in none, nobody knows whether it was aborted. Nothing is
+cleaned from the first data of an open transaction on (R5).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,18 +27,18 @@ def offsets_of(batches: PackedBatches) -> np.ndarray:
 
 
 def refuse_holes(contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where the dump holds a record between two batches given, and none of them holds it.
+    """Raise InputError where the dump holds a record between two of the batches given, and in neither.
 
-    A segment file was not given, or the log was cleaned before its batches were read. Below the checkpoint,
-    earlier rounds have decided.
+    A segment file was not given, or the log was cleaned before its batches were printed. Below the
+    checkpoint, earlier rounds have decided.
     """
     for log_id, name, batches, runs in _logs_with_batches(contexts, summaries):
         offset = _first_in_none(batches, runs_from(runs, contexts[log_id].checkpoint_offset or 0))
         if offset is not None:
             raise InputError(
-                f"{name}: no batch given holds offset {offset}, which the dump holds, though others go on"
-                " behind it, and nobody can tell whether its transaction was aborted",
-                hint="give --batches once for each segment file of the log, from the moment of the dump",
+                f"{name}: no batch given holds offset {offset}, which the dump holds, though later ones are"
+                " given, and nobody can tell whether its transaction was aborted",
+                hint="give --batches once for each segment file of the log, printed when the dump was made",
             )
 
 
@@ -61,7 +61,7 @@ def _first_in_none(batches: PackedBatches, runs: np.ndarray) -> int | None:
 def with_open_transactions(
     contexts: Mapping[int, LogContext], names: Mapping[int, LogName]
 ) -> tuple[dict[int, LogContext], list[str]]:
-    """``contexts`` with the last stable offset that batches tell, and notes. Raises InputError.
+    """``contexts`` with the last stable offsets that follow from batches, and notes. Raises InputError.
 
     A given offset counts if it lies at or below that one: the high watermark may have held the broker back.
     Above it, nobody could tell whether the data in between were committed, so it is refused.
@@ -76,13 +76,13 @@ def with_open_transactions(
             completed[log_id] = replace(log, last_stable_offset=first_offset, undecided=undecided)
             notes.append(
                 f"{name}: by its batches the transaction at offset {first_offset} is open; a broker cleans"
-                " nothing from there on (if it has ended since: give --batches anew)"
+                " nothing from there on (if it has ended since: give newer --batches)"
             )
         elif log.last_stable_offset > first_offset:
             raise InputError(
                 f"--last-stable-offset {name}={log.last_stable_offset}: by its batches the transaction at"
                 f" offset {first_offset} is open",
-                hint="give the --batches of a moment at which the transaction had ended,"
+                hint="give --batches printed after the transaction had ended,"
                 " or leave --last-stable-offset out",
             )
     return completed, notes
@@ -91,9 +91,9 @@ def with_open_transactions(
 def with_records_behind(
     contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]
 ) -> tuple[dict[int, LogContext], list[str]]:
-    """``contexts`` in which records behind the last batch given are undecided, and notes.
+    """``contexts`` in which records after the last batch given are undecided, and notes.
 
-    ``contexts`` have the last stable offsets of batches already: behind one, nothing else is undecided.
+    ``contexts`` have the last stable offsets of batches already: where there is one, no more is undecided.
     """
     completed, notes = dict(contexts), []
     for log_id, name, batches, runs in _logs_with_batches(contexts, summaries):
@@ -104,7 +104,7 @@ def with_records_behind(
             completed[log_id] = replace(log, undecided=ranges)
             records = counted(int((behind[:, 1] - behind[:, 0]).sum()), "record")
             notes.append(
-                f"{name}: {records} from offset {behind[0, 0]} on, behind the last batch given: nobody knows"
+                f"{name}: {records} from offset {behind[0, 0]} on, after the last batch given: nobody knows"
                 " whether they were aborted"
             )
     return completed, notes
@@ -113,7 +113,7 @@ def with_records_behind(
 def _logs_with_batches(
     contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]
 ) -> Iterator[tuple[int, LogName, PackedBatches, np.ndarray]]:
-    """Each log of which batches are given: its id and name, and the offsets that the dump holds, as runs."""
+    """Id and name of each log with batches given, those batches, and the dump's offsets in it as runs."""
     parts: Sequence[LogSummary] = list(summaries)
     names = {part.log_id: part.log for part in parts}
     for log_id, runs in runs_by_log(parts).items():

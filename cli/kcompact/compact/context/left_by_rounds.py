@@ -42,7 +42,7 @@ def left_by_rounds(
         if log.batches is None and between:
             raise InputError(
                 f"{part.log}: the state's rounds ended at offset {cleaned_end}, and the read_committed dump"
-                f" says nothing below offset {begin}: nobody can tell which records between were aborted",
+                f" says nothing below offset {begin}: nobody can tell which records in between were aborted",
                 hint="give a read_committed dump of the log from its beginning, or --batches",
             )
     return left

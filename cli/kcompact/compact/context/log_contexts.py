@@ -31,7 +31,7 @@ from kcompact.errors import InputError
 LogContexts = Mapping[int, LogContext]
 _LOGS_NAMED = 3
 _OFFSETS_OF_A_MARKER = 1
-_BY_STATE = "behind the last that the state knows"
+_BY_STATE = "after the last that the state knows"
 
 
 def log_contexts(
@@ -71,17 +71,17 @@ def _left_by_state(
 
 
 def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
-    """Raise InputError for a log whose given start is behind all its records, if no end is given."""
+    """Raise InputError for a given log start after all records of the log, unless its end is given, too."""
     for log_id, whole in merged(index.summaries).items():
         log = contexts[log_id]
         start = log.log_start_offset
         is_end_told = log.log_end_offset is not None or log.segments or log.batches
         if start is not None and start > whole.last_offset + 1 and not is_end_told:
             raise InputError(
-                f"{whole.log}: the log start is given as {start}, but the dump ends with offset"
+                f"{whole.log}: the log is said to start at {start}, but the dump ends with offset"
                 f" {whole.last_offset}: no record would be left",
                 hint="is it the offset of another log (--log-start-offset orders-0=303)? if the log really"
-                " goes on behind the dump, say to where with --log-end-offset",
+                " continues after the dump, give its end with --log-end-offset",
             )
 
 
@@ -106,13 +106,13 @@ def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tupl
 
 
 def _refuse_undecided(state: StateOfDump, index: ReadDump, context: LogContexts) -> None:
-    """Raise InputError for a log with undecided transactions of which nothing tells how they ended."""
+    """Raise InputError for a log with undecided transactions if nothing says how they ended."""
     for log_id, name in index.names.items():
         offset, log = state.state.undecided_from.get(name), context[log_id]
         if offset is not None and log.batches is None and log.last_stable_offset is None:
             raise InputError(
                 f"{state.place}: transactions of {name} were undecided from offset {offset} on when this"
-                " state was written, and nothing tells how they ended",
+                " state was written, and nothing says how they ended",
                 hint="give --batches or --read-committed of today, or"
                 f" --last-stable-offset {shlex.quote(f'{name}={offset}')} while they are undecided",
             )
@@ -131,7 +131,7 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
 
 
 def _notes_on_holes(index: ReadDump, state: StateOfDump) -> list[str]:
-    """Notes on logs of which a file begins more than a marker behind the state, or the files before it.
+    """Notes on logs with a hole of more than a marker after the state's last offset, or between files.
 
     A file that was left out cannot be told from records that a broker removed.
     """
@@ -212,7 +212,7 @@ def _all_that_follow(
 def _known_outside(
     state: StateOfDump, log: LogName, ranges: Collection[tuple[int, int]]
 ) -> list[KnownRecord]:
-    """The known records of a log behind the first of the ranges and in none.
+    """The known records of a log from the first of the ranges on that are in none of them.
 
     The last that was read is among them though it was removed: it or one before it may have been a tombstone.
     """
@@ -231,7 +231,7 @@ def _path(index: ReadDump, part: LogSummary) -> str:
 
 def _note(index: ReadDump, again: Collection[int]) -> str:
     names = [str(index.names[log_id]) for log_id in again]
-    return f"{_some_of(names)}: dumped in full once more, so cleaned from the start; delete horizons stay"
+    return f"{_some_of(names)}: a full dump again, so cleaned from the start; delete horizons are kept"
 
 
 def _some_of(texts: Collection[str]) -> str:
@@ -249,7 +249,7 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
     for log, known in known_logs.items():
         is_alive = any(record.is_kept and not record.is_tombstone for record in known)
         if state.missing is not None and log not in ids and is_alive:
-            raise state.differs(log, f"of {log}, which the state knows, nothing is read")
+            raise state.differs(log, f"it has no record of {log}, which the state knows")
     wanted = {ids[log]: known for log, known in known_logs.items() if log in ids}
     if not wanted:
         return context

@@ -19,7 +19,7 @@ from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
 
 MOST_AT_AN_END = 1_000
-"""So many records before or behind all committed ones count as aborted; if more, that dump may lack them."""
+"""Up to so many records before or after all committed ones count as aborted; more may be missing there."""
 
 
 def with_read_committed(
@@ -58,7 +58,7 @@ class _LogPair:
 
     @property
     def context(self) -> LogContext:
-        """The log's context with what the pair tells."""
+        """The log's context with aborted and open data as they follow from the two dumps."""
         aborted = [AbortedRange(start, end - 1) for start, end in self.aborted]
         together = sorted([*self.log.aborted, *aborted], key=lambda run: run.first_offset)
         log = replace(self.log, aborted=tuple(together))
@@ -83,9 +83,9 @@ class _LogPair:
 
     @property
     def end_notes(self) -> list[str]:
-        """On aborted records before and behind all that the read_committed dump holds.
+        """Notes on aborted records before and after all that the read_committed dump holds.
 
-        Raises InputError where many are that nothing else says to be aborted.
+        Raises InputError where these are many, and nothing else says that they were aborted.
         """
         begin, end = (int(self.seen[0, 0]), _end(self.seen)) if len(self.seen) else (0, 0)
         head = [run for run in self.aborted if run[0] < begin]
@@ -94,7 +94,7 @@ class _LogPair:
             place = f"below offset {begin}, with which the read_committed dump begins"
             raise _many_at_an_end(f"{self.name}: {_records(head)} {place}")
         if _count(tail) > MOST_AT_AN_END:
-            place = f"from offset {tail[0][0]} on, behind all that the read_committed dump holds"
+            place = f"from offset {tail[0][0]} on, after all that the read_committed dump holds"
             raise _many_at_an_end(f"{self.name}: {_records(tail)} {place}")
         notes = [_head_note(self.name, head, begin)] if head else []
         if tail and end:
@@ -108,14 +108,14 @@ class _LogPair:
 
     @cached_property
     def behind(self) -> np.ndarray:
-        """The records of which nothing tells how their transactions ended, if they belong to any."""
+        """The records of which nothing says how their transactions ended, if they belong to any."""
         if self.log.last_stable_offset is not None:
             return NO_RUNS
         return runs_from(self.runs, max(_end(self.seen), _end(self._in_batches)))
 
     @cached_property
     def aborted(self) -> list[tuple[int, int]]:
-        """The records that were aborted for all that the pair alone tells."""
+        """The records that were aborted, judging by the two dumps alone."""
         return lacking(self.runs, union_of(np.concatenate([self.seen, self._in_batches])), self._decided_end)
 
     @cached_property
@@ -144,7 +144,7 @@ class _LogPair:
 def notes_on_ends(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
 ) -> list[str]:
-    """Notes on records before and behind all that the read_committed dump holds, which may lack them."""
+    """Notes on records before and after all that the read_committed dump holds: it may be incomplete."""
     visible, notes = runs_by_log(committed), []
     names = {part.log_id: part.log for part in all_records}
     for log_id, runs in runs_by_log(all_records).items():
@@ -156,11 +156,11 @@ def notes_on_ends(
 def notes_on_missing_markers(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
 ) -> list[str]:
-    """Notes on records that only a marker behind both dumps can have aborted. Raises InputError.
+    """Notes on records that only a marker after both dumps can have aborted. Raises InputError.
 
-    Behind them the dump lacks no offset at which an abort marker could be, and the read_committed dump goes
-    on. More likely that one lacks more than what was aborted: its beginning was lost, or a file of it. So it
-    is refused where the log is known to end there, and where no offset is missing at all.
+    After them the dump lacks no offset at which an abort marker could be, and the read_committed dump has
+    later records. More likely the latter is incomplete: its beginning or a file of it was lost. So it is
+    refused where the log is known to end there, and where no offset is missing at all.
     """
     visible = runs_by_log(committed)
     names = {part.log_id: part.log for part in all_records}
@@ -174,20 +174,21 @@ def notes_on_missing_markers(
         if len(runs) == 1 or contexts[log_id].log_end_offset is not None:
             raise InputError(
                 f"{names[log_id]}: the read_committed dump lacks {records} from offset {first_offset} on,"
-                " but goes on behind, and no offset is missing there where an abort marker could be",
-                hint="export both at the same time, from the beginning; or tell aborted data with --batches"
-                " or --aborted; or, if the log goes on behind the dump, to where with --log-end-offset",
+                " but has later ones, and no offset is missing after them where an abort marker could be",
+                hint="export both at the same time, from the beginning; or name aborted data with --batches"
+                " or --aborted; or, if the log continues after the dump, give its end with --log-end-offset",
             )
         notes.append(
             f"{names[log_id]}: {records} from offset {first_offset} on count as aborted, as the"
-            " read_committed dump lacks them, though no offset is missing behind where an abort marker could"
-            " be: is that dump whole? (the log's end, --log-end-offset, tells whether a marker can be there)"
+            " read_committed dump lacks them, though no offset is missing after them where an abort marker"
+            " could be: is that dump complete? (the log's end, --log-end-offset, shows whether a marker can"
+            " be there)"
         )
     return notes
 
 
 def _tells_of_marker(log: LogContext, end_offset: int) -> bool:
-    """Whether batches show an abort marker, or the log goes on behind all records, where one can be."""
+    """Whether batches show an abort marker, or the log continues after all records, where one can be."""
     if log.log_end_offset is not None and log.log_end_offset > end_offset:
         return True
     return log.batches is not None and any(np.any(part.marker == ABORT) for part in log.batches.parts())
@@ -201,23 +202,23 @@ def _refuse_other_topics(logs: Collection[LogName], committed: Collection[LogNam
             f"--read-committed is about {few(committed) or 'no log'}; the dump holds"
             f" {few([log for log in logs if log.topic in lacking])}",
             hint="give a read_committed dump of the same topics, or leave the option out; where nothing of a"
-            " topic was committed, --batches with the text of kafka-dump-log says so in its place",
+            " topic was committed, give --batches with the output of kafka-dump-log instead",
         )
 
 
 def _note(log: LogName, behind: np.ndarray) -> str:
-    """On the records that count as open, which are ``behind`` all that the read_committed dump holds."""
+    """A note on records that count as open, as they come after all that the read_committed dump holds."""
     start, end = int(behind[0, 0]), int(behind[-1, 1])
     also = " with --aborted" if _count(behind) > MOST_AT_AN_END else ""
     return (
-        f"{log}: {_records(behind)} from offset {start} on, behind the read_committed dump: counted"
+        f"{log}: {_records(behind)} from offset {start} on, after the end of the read_committed dump: counted"
         " as an open transaction, so kept (if it was aborted: --last-stable-offset"
         f" {shlex.quote(f'{log}={end}')}{also})"
     )
 
 
 def _head_note(log: LogName, before: Collection[tuple[int, int]], first_offset: int) -> str:
-    """On aborted records below the first that the read_committed dump holds: it may begin later."""
+    """A note on aborted records below the first one in the read_committed dump, which may begin later."""
     return (
         f"{log}: {_records(before)} below offset {first_offset}, with which the read_committed dump begins:"
         " counted as aborted, if they were still in the log when it was exported; if it holds new records"
@@ -226,34 +227,35 @@ def _head_note(log: LogName, before: Collection[tuple[int, int]], first_offset: 
 
 
 def _tail_note(log: LogName, behind: Sequence[tuple[int, int]]) -> str:
-    """On aborted records behind the last that the read_committed dump holds: it may end too early."""
+    """A note on aborted records after the last one in the read_committed dump, which may end too early."""
     return (
-        f"{log}: {_records(behind)} from offset {behind[0][0]} on, below the last stable offset, but behind"
-        " the read_committed dump: counted as aborted, if that dump was exported when the offset was read"
+        f"{log}: {_records(behind)} from offset {behind[0][0]} on, below the last stable offset, but after"
+        " the end of the read_committed dump: counted as aborted, if that dump was exported when the offset"
+        " was read"
     )
 
 
 def _many_at_an_end(records: str) -> InputError:
     return InputError(
-        f"{records}: were they aborted, or does it lack what lay there?",
+        f"{records}: were they aborted, or is that dump incomplete?",
         hint="give a read_committed dump of the whole log, exported with the other, and no later last stable"
         " offset; if they were aborted, --aborted FILE says so: 'topic partition first_offset last_offset'",
     )
 
 
 def _disputed_note(log: LogName, count: int) -> str:
-    """On records that the read_committed dump lacks although batches hold them, and tell of no abort."""
+    """A note on records that the read_committed dump lacks, and that batches hold and show no abort of."""
     return (
-        f"{log}: the read_committed dump lacks {counted(count, 'record')} that its batches tell no abort of:"
-        " counted as committed (are both of the same moment?)"
+        f"{log}: the read_committed dump lacks {counted(count, 'record')} of which the batches show no abort:"
+        " counted as committed (were both exported at the same time?)"
     )
 
 
 def _unseen_note(name: LogName, log: LogContext, runs: np.ndarray) -> str:
-    """On a log of which the read_committed dump holds nothing: perhaps it was not exported."""
+    """A note on a log of which the read_committed dump holds nothing: perhaps it was not exported."""
     stable = log.last_stable_offset
     counted_as = "an open transaction, so kept" if stable is None else f"aborted below offset {stable}"
-    counted_as = counted_as if log.batches is None else "its batches tell"
+    counted_as = counted_as if log.batches is None else "its batches say"
     return f"{name}: the read_committed dump holds none of its {_records(runs)}: counted as {counted_as}"
 
 

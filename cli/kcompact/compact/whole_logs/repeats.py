@@ -84,9 +84,9 @@ def _repeats(blocks: list[Block]) -> Repeats:
     return Repeats(conflict, dict(Counter(splits)))
 
 
-_MIXED = "one log holds an offset once: dumps of two clusters or of a recreated topic were mixed"
+_MIXED = "a log holds each offset once: dumps of two clusters or of a recreated topic were mixed"
 _MIXED_OR_UNTOLD = (
-    "one log holds an offset once: are they of two partitions? Export the partition with the records, or a"
+    "a log holds each offset once: are they of two partitions? Export the partition with the records, or a"
     " file for each, called orders-0.jsonl; else dumps of two clusters or of a recreated topic were mixed"
 )
 

@@ -142,7 +142,7 @@ def blocks(data: mmap, sync: bytes, start: int, end: int) -> Iterator[Block]:
         if block.next_position > len(data):
             raise bad_block(position, "the file ends inside this block")
         if data[block.end : block.next_position] != sync:
-            raise bad_block(position, "the sync marker behind this block is not the file's")
+            raise bad_block(position, "the sync marker after this block is not the file's")
         if block.next_position > end:
             raise bad_block(position, "this block reaches into the next one")
         yield block

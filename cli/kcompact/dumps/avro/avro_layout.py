@@ -264,5 +264,5 @@ def read_block(
         reason = f"a record in this block, {end:,} bytes into it, does not fit the schema ({why})"
         raise bad_block(block.position, reason) from error
     if stop is None and end != len(unpacked):
-        reason = f"{len(unpacked) - end:,} bytes are left over behind this block's {block.count:,} records"
+        reason = f"{len(unpacked) - end:,} bytes are left over after this block's {block.count:,} records"
         raise bad_block(block.position, reason)

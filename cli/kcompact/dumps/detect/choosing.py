@@ -144,7 +144,7 @@ def _ask_for_encodings(
 
 _NOTE_ON_EMPTY_KEYS = (
     "several keys of the first records are empty, all of them one key, and none is null: if the tool writes"
-    " that for no key, --missing-key null takes it as such"
+    " that for no key, --missing-key null reads it as such"
 )
 
 

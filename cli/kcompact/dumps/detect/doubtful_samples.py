@@ -54,7 +54,7 @@ def refuse_misnamed(path: str, lacking: list[str], options: ReadOptions, field_n
             raise InputError(
                 f"{path}: --fields {role}={options.fields[role]}: no such field in the first records (fields:"
                 f" {name_list(sorted(field_names)) or 'none'})",
-                hint="is it spelt so, and are the objects named that it lies in, such as metadata.offset?",
+                hint="is it spelt like this? name the objects around it, too, as in metadata.offset",
             )
 
 
@@ -65,7 +65,7 @@ def refuse_missing_columns(path: str, options: ReadOptions) -> None:
         if name and name not in options.columns:
             raise InputError(
                 f"{path}: --fields {role}={name}: no such column (columns: {columns})",
-                hint="spell it as the column is called",
+                hint="spell it like the column",
             )
 
 
@@ -103,7 +103,7 @@ def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row])
     texts = [text for role in (other.key, other.value) for text in texts_among(values_at(sample, role))]
     if texts and all(map(is_in_threes, texts)) and decodes(replace(other, likely_base64=False), sample):
         raise InputError(
-            f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
+            f"{path}: fields and their order are as written by {other.short_tool}, whose keys and values are"
             f" base64: nobody can tell whether {shown(texts[0])} is",
             hint=f"--dialect {other.name} reads them as base64, {as_written(dialect, sample)} as they are",
         )
@@ -119,7 +119,7 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
         program = f"{lists} |= map({{key: .Key, value: .Value}})"
         raise InputError(
             f"{path}: headers of Key and Value such as {shown(texts[0])}: text, or base64, as Go writes it?",
-            hint="name the members so that they tell, with value: .Value for text, value_base64: .Value for"
+            hint="rename the members so that they say which: value: .Value for text, value_base64: .Value for"
             f" base64: {by_jq(program)}",
         )
 
@@ -211,8 +211,9 @@ def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: Re
         names = [name for name in row if plain_name(name) in ALIASES["value"] and name not in others]
         if names:
             raise InputError(
-                f"{path}: records with {head}, and records with {names[0]} and no {head}: of two tools?",
-                hint="give what each of them wrote as a file of its own",
+                f"{path}: records with {head}, and records with {names[0]} and no {head}: are they of two"
+                " tools?",
+                hint="put the records of each tool into a separate file",
             )
 
 
@@ -254,7 +255,7 @@ def clock_of_tool(path: str, dialect: Dialect, sample: list[Row], options: ReadO
     tool, remedy = _TOOLS[str(kind)]
     if any("offset" not in row for row in sample):
         raise InputError(
-            f"{path}: lines in which {tool} tells what it does, between its records", hint=remedy
+            f"{path}: lines in which {tool} reports what it does, between its records", hint=remedy
         )
     is_else = dialect.timestamp != "timestamp" or "timestamp" in options.fields
     if is_else or len(records) < len(sample):

@@ -112,7 +112,7 @@ def _nameless(path: str, shape: str, program: str) -> InputError:
     return InputError(
         f"{path}: {shape}, whose members have no names",
         hint="export objects (ClickHouse: FORMAT JSONEachRow, pandas: orient='records'); or name the members"
-        f" by where they stand: {by_jq(program)}",
+        f" by their positions: {by_jq(program)}",
     )
 
 

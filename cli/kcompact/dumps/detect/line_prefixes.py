@@ -31,7 +31,7 @@ def refuse_prefixed_lines(path: str, lines: list[bytes], options: ReadOptions) -
             command = remedy.format(name=re.sub(r"([./])", r"\\\1", matches[0][1].decode()))
             raise InputError(
                 f"{path}: lines begin with {matches[0][0].decode()!r} and the like, as {tool} writes it",
-                hint=f"take that away: {command}; if it is of the data, --dialect text",
+                hint=f"remove that: {command}; if it is part of the data, --dialect text",
             )
 
 
@@ -55,7 +55,7 @@ def refuse_prefixed_records(path: str, lines: list[bytes], options: ReadOptions)
     as_keys = columns_to_type(records)
     as_keys = as_keys if as_keys.startswith("--columns key,value") else "--columns key,value --delimiter TEXT"
     raise InputError(
-        f"{path}: the lines are records of JSON that tell their offsets, behind something: {shown(before)}",
+        f"{path}: the lines are JSON records with offsets, each after some other text: {shown(before)}",
         hint="take that away if it is of grep -H, cat -n, docker compose or a log:"
         f" sed 's/^[^{{]*{{/{{/' FILE > NEW; if it is a key, and the JSON its value: {as_keys}",
     )

@@ -107,7 +107,7 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     whole = file
     file, notes = _without_lines_of_tool(file)
     if file.is_blank:
-        raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
+        raise InputError(f"{path}: no records, only messages of a tool", hint=_NOTHING_HINT)
     if options.columns and _is_json_lines(file):
         options = replace(options, columns=())
         notes = (*notes, "--columns is not used: the lines are JSON objects, not columns of text")
@@ -149,13 +149,13 @@ def _refuse_other_formats(file: Candidate) -> None:
     packed = _PACKED_BY_HADOOP.get(PurePath(file.path).suffix)
     if packed is not None and file.head.startswith(packed):
         raise InputError(
-            f"{file.path}: packed by a codec of Hadoop's, which kcompact does not read",
+            f"{file.path}: compressed by a codec of Hadoop, which kcompact does not read",
             hint="unpack it with Hadoop (hadoop fs -text FILE > NEW), or have Spark write it with another"
             " codec: .option('compression', 'gzip')",
         )
     _refuse_misnamed(file)
     if b"\0\0" in file.head[:_LOOKED_AT_BYTES]:
-        raise InputError(f"{file.path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
+        raise InputError(f"{file.path}: binary, and in no format that kcompact reads", hint=_BINARY_HINT)
 
 
 def _facts(file: Recognised | DumpFile) -> tuple[str, Dialect, Any]:
@@ -170,7 +170,7 @@ def _refuse_misnamed(file: Candidate) -> None:
     named = _NAMED.get(suffixes.lower().split(".")[1]) if suffixes else None
     if named is not None:
         raise InputError(
-            f"{file.path}: by its name {named}, but it does not begin as one",
+            f"{file.path}: by its name {named}, but it does not begin like one",
             hint="was the export cut, or damaged on its way? if it is of another format, rename it",
         )
 

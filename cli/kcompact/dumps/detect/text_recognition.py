@@ -128,13 +128,13 @@ def _delimiter_for(file: Candidate, columns: int) -> str:
     if len(exact) > 1:
         shown_delimiters = " or ".join(repr(d) for d in exact)
         raise InputError(
-            f"{file.path}: {columns} columns may be divided by {shown_delimiters}: nobody can tell",
+            f"{file.path}: {columns} columns may be separated by {shown_delimiters}: nobody can tell",
             hint="say by which, such as " + " or ".join(map(delimiter_option, exact)),
         )
     at_least = next((d for d in _DELIMITERS if all(count >= gaps for count in counts[d])), None)
     if not exact and at_least is None:
         raise InputError(
-            f"{file.path}: nothing stands between {columns} columns in most of the lines",
+            f"{file.path}: no known delimiter separates {columns} columns in most of the lines",
             hint="name it with --delimiter, such as --delimiter ':' or --delimiter '\\t'",
         )
     return exact[0] if exact else str(at_least)
@@ -152,7 +152,7 @@ def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     values = [first_cells(line, delimiter.encode(), 2)[-1] for line in lines]
     texts = [value.decode("utf-8", "replace") for value in values if value is not None]
     refuse_addresses(file.path, "value", (text for text in texts if text not in {"null", "NULL"}))
-    reading = f"each line is taken for a key, {delimiter!r}, and a value"
+    reading = f"each line is read as a key, {delimiter!r}, and a value"
     notes = (*dialect.notes, reading, *check_events(file.path, dialect, texts, options))
     dialect = replace(_named(file.path, dialect, replace(options, columns=columns)), notes=notes)
     recognised = _csv(file, dialect, columns, delimiter, file.start)
@@ -254,7 +254,7 @@ def _csv(
     if twice is not None:
         raise InputError(
             f"{file.path}: {columns.count(twice)} columns are called {twice}",
-            hint="give each column a name of its own: in the first line if it names them, else in --columns",
+            hint="give each column a different name: in the first line if it names them, else in --columns",
         )
     shape = CsvShape(
         start=start,

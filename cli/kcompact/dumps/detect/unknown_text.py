@@ -21,7 +21,7 @@ def refuse_empty_segments(file: Candidate) -> None:
     """Raise NoRecordsError for what kafka-dump-log prints of segments that hold nothing."""
     if file.whole and _EMPTY_SEGMENTS.fullmatch(file.body):
         raise NoRecordsError(
-            f"{file.path}: what kafka-dump-log prints of segments that are empty",
+            f"{file.path}: output of kafka-dump-log for empty segments",
             hint="it holds no record: give the files of the other logs alone",
         )
 
@@ -54,13 +54,13 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     if names:
         return InputError(
             f"{path}: CSV with the header line {name_list(names)}, which names no key and no offset",
-            hint=f"if the first line is a record as the others are, {columns_to_type(lines)}; if two of its"
+            hint=f"if the first line is a record like the others, {columns_to_type(lines)}; if two of its"
             " columns are the key and the value, say which with --fields key=COLUMN,value=COLUMN; if a row is"
             " a value as a whole, convert it to JSON lines (mlr --icsv --ojsonl cat) and name its key with"
             " --key-field",
         )
     columns = columns_to_type(lines)
-    hint = f"name its columns, and what stands between them, such as {columns}; or export as JSON lines"
+    hint = f"name its columns, and what separates them, such as {columns}; or export as JSON lines"
     hint += " (kcat -J)"
     if "NAME" in columns and "\\t" not in columns and all(line.lstrip().startswith(b"{") for line in lines):
         hint = "export JSON with one record a line (kcat -J without -D)"
@@ -104,11 +104,11 @@ def _below_blanks(body: bytes) -> tuple[str, str] | None:
     return None if body.partition(b"\n")[0].strip() else ("text below an empty line", _BLANKS_HINT)
 
 
-_BLANKS_HINT = "if that is of no record, take it away: sed '/[^[:space:]]/,$!d' FILE > NEW"
+_BLANKS_HINT = "if that belongs to no record, take it out: sed '/[^[:space:]]/,$!d' FILE > NEW"
 _BEGINS_JSON = re.compile(rb"\s*[\[{]")
 _OPENING = (b"{", b"[")
 _BEHIND_HINT = (
-    "if that is of no record, take it away: sed -n '/^[[:blank:]]*[[{]/,$p' FILE > NEW; if it is the end"
+    "if that belongs to no record, take it out: sed -n '/^[[:blank:]]*[[{]/,$p' FILE > NEW; if it is the end"
     " of a record, the dump was cut off, and what came before is lost, or ends another file: join what was"
     " split again (cat)"
 )
@@ -164,7 +164,7 @@ _LOOKS_LIKE = {
         EXPORT_HINT,
     ),
     rb"\s*\[?\s*\{\"(?:header\":\s*\{\"queryId\":|queryId\":[^\n]*\"columnNames\":)": (
-        "rows that a query of ksqlDB gave, without the records' places",
+        "result rows of a ksqlDB query, without the records' partitions and offsets",
         EXPORT_HINT,
     ),
     rb"(?:(?:\[[\w.# -]+\] |[\d:., TZ-]{8,30} (?:\[[^]\n]*\] |\S+ - )?)?"
@@ -174,12 +174,12 @@ _LOOKS_LIKE = {
         "take their data alone: sed -n 's/^data: *//p' FILE > NEW",
     ),
     rb"\s*(?:\+-[-+]*\+\s|-\[? ?RECORD \d|\xe2\x94\x8c\xe2\x94\x80)": (  # Spark's, psql's, ClickHouse's
-        "a table drawn for the eye, in which long texts may be cut",
+        "a table drawn for people to read, in which long texts may be cut",
         "export the topic itself as JSON lines (kcat -J), or write the rows as JSON, not as a table",
     ),
     rb"\s*<(?:\?xml|!DOCTYPE|html)\b": ("XML or HTML", "export as JSON lines (kcat -J) or CSV"),
-    rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
-    rb"ConsumerRecord\(topic='": ("Python's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
+    rb"ConsumerRecord\(topic = ": ("a ConsumerRecord as Java prints it", "export as JSON lines (kcat -J)"),
+    rb"ConsumerRecord\(topic='": ("a ConsumerRecord as Python prints it", "export as JSON lines (kcat -J)"),
     rb"\[[^][{}\"\n]+\]: [^\n]*, ": (
         "what print() of Kafka Streams shows, without offsets and quotes",
         "export the topic itself as JSON lines (kcat -J)",
@@ -189,7 +189,7 @@ _LOOKS_LIKE = {
         "export the topic again as JSON lines (kcat -J)",
     ),
     rb"Struct\{[^\t\n]*\}\r?(?:\n|\Z)": (
-        "Kafka Connect's way to print a Struct",
+        "a Struct as Kafka Connect prints it",
         "export the topic itself as JSON lines (kcat -J, with -s avro where that is what the records are)",
     ),
     rb"(?:(?:#|//|--)[^\n]*\n)+(?!#|//|--|\Z)": (

@@ -102,7 +102,7 @@ SINKS = (
         name="benthos-tombstones",
         tool="Redpanda Connect (Benthos), with all metadata of its Kafka inputs",
         signature=names("kafka_key kafka_tombstone_message"),
-        refused="a tombstone's content is an empty one, and only kafka_tombstone_message tells it",
+        refused="a tombstone has empty content, and only kafka_tombstone_message marks it",
         hint="put it into the content first: "
         + by_jq(
             "(if .kafka_tombstone_message then .content = null else . end) | del(.kafka_tombstone_message)"

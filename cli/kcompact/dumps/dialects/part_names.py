@@ -95,10 +95,10 @@ def refuse_likely_places(
         if times and places["timestamp"] is None and "timestamp" not in options.fields:
             named["timestamp"] = times[0]
         absent = ",".join(f"{role}=" for role in roles)
-        parts = " and no ".join(roles)
+        parts = " or the ".join(roles)
         shown_names = name_list(list(dict.fromkeys(name for role in roles for name in likely[role])))
         raise InputError(
-            f"{path}: no {parts} by a name that is known, but it may be the field {shown_names}",
+            f"{path}: no field with a known name for the {parts}, but it may be the field {shown_names}",
             hint=f"say so: {fields_option(named)}, or --fields {absent} if there is none",
         )
 
@@ -142,7 +142,7 @@ def refuse_marks(path: str, names: Iterable[str], value: str | None, options: Re
 def marked_deletes(names: list[str], value: str) -> tuple[str, str]:
     """The doubt that fields beside the field ``value`` leave, and the way out."""
     message = (
-        f"records may delete their keys although they have a value, as the field {name_list(names)} tells in"
+        f"records may delete their keys although they have a value, as the field {name_list(names)} says in"
         " changelogs"
     )
     return message, (
@@ -226,9 +226,9 @@ def _may_be_of_kafka(path: str, fields: Mapping[str, str]) -> InputError:
     named = {role: fields[role] for role in (*PLACES, "timestamp") if role in fields}
     places = [role for role in named if role in PLACES]
     return InputError(
-        f"{path}: rows with {_together(places)}: are these where Kafka had them?",
-        hint=f"say so: {fields_option(named)}, or --fields topic=,partition=,offset= if they are the"
-        " rows' own, whose order in the file then counts",
+        f"{path}: rows with {_together(places)}: are these the places of the records in Kafka?",
+        hint=f"say so: {fields_option(named)}, or --fields topic=,partition=,offset= if they are other"
+        " data of the rows; their order in the file counts then",
     )
 
 

@@ -107,7 +107,7 @@ def refuse_other_spelling(
         if marks and dialect.value and TYPED.issuperset(dialect.layouts):
             raise InputError(
                 f"{path}: the field {name_list(marks)} may say of a {role} that it is base64",
-                hint=f"--fields {role}={place} takes it as it stands; else decode it first, or give lines of"
+                hint=f"--fields {role}={place} reads it as it is; else decode it first, or give lines of"
                 " JSON with these fields",
             )
 

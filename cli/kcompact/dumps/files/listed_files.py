@@ -100,8 +100,8 @@ def _list_of_ours(folder: str, names: Collection[str], reader: Reader) -> FileLi
     if MANIFEST in names:
         return FileList(place, tuple(manifest_in(place, reader.lines(f"{folder}/{MANIFEST}"))))
     if any(name.startswith(UNFINISHED) for name in names):
-        reason = "a run that has not finished wrote this, or is writing it: it is not a whole dump"
-        hint = "wait for that run; if it died, run it again with --overwrite, and copy anew what was copied"
+        reason = "an unfinished run wrote this, or is still writing it: the dump is incomplete"
+        hint = "wait for that run; if it died, run it again with --overwrite; copy again what was copied"
         raise _refusal(folder, reason, hint)
     return None
 
@@ -161,7 +161,7 @@ def _delta_list(folder: str, reader: Reader) -> FileList:
         raise _refusal(place, "holds no commit, which would say which files count")
     is_whole = commits == [f"{number:020}.json" for number in range(len(commits))]
     if not is_whole or len(commits) <= max(checkpoints, default=0):
-        reason = "lacks commits, which checkpoints stand for, and kcompact follows lists of all commits alone"
+        reason = "lacks commits that only checkpoints hold, and kcompact reads nothing but commits"
         raise _refusal(place, reason, _written(folder, "delta"))
     live: dict[str, bool] = {}
     for name in commits:

@@ -34,7 +34,7 @@ _LISTINGS: ContextVar[dict[str, Listing]] = ContextVar("listings")
 _MOST_NAMES = 3
 _SPARK_PARTS = "part-"  # their names begin so, those of Delta's files, too; others are not looked into twice
 _PASSED_OVER = "hidden, a tool's own, a link to a folder, or no file"
-_UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
+_UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out silently"
 
 
 @contextmanager

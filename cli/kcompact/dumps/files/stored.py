@@ -84,7 +84,8 @@ def refuse_two_meanings(argument: str, matches: Iterable[str]) -> None:
     others = sorted(path for path in matches if path != argument)
     if others and re.search(r"[*?]", argument):
         raise InputError(
-            f"{argument}: a file is called so, and as a pattern it matches others, too, such as {others[0]}",
+            f"{argument}: this is the name of a file, and a pattern that matches others, too, such as"
+            f" {others[0]}",
             hint=f"for that file alone: {shlex.quote(glob.escape(argument))}",
         )
 
@@ -100,9 +101,9 @@ def refuse_unlisted_alone(argument: str, unlisted: dict[str, str]) -> None:
 def _nothing_named(argument: str, passed_over: list[str]) -> InputError:
     if passed_over:
         hint = f"what is there is hidden or a tool's own: name it, as {passed_over[0]}"
-        return InputError(f"{argument}: there is no object that is read unasked", hint=hint)
+        return InputError(f"{argument}: no object here is read without being named", hint=hint)
     below = f"{argument.rstrip('/')}/**" if _MAGIC.search(argument.removesuffix("/**")) else None
-    remedy = f"a pattern names objects, all below some prefixes as '{below}'" if below else None
+    remedy = f"a pattern matches objects; all those below some prefixes are '{below}'" if below else None
     return InputError(f"{argument}: there is no such object, and nothing below it", hint=remedy)
 
 

@@ -92,8 +92,8 @@ def _why_names_do_not_count(
         )
         if not is_true:
             return (
-                f"names do not tell whose records {path} holds, as {other} has those of {few(logs)}, and its"
-                " name does not say that"
+                f"names do not tell whose records {path} holds: {other} has records of {few(logs)}, which its"
+                " name does not say"
             )
     return f"no file that can be read shows whether the name of {path} says whose records it holds"
 

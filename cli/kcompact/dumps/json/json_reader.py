@@ -278,7 +278,7 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
     shown = data[:60].decode("utf-8", "replace")
     if _JAVA_MAP.match(data):
         return (
-            f"Java's way to print a map, not JSON: {shown!r}",
+            f"a map as Java prints it, not JSON: {shown!r}",
             "such text (Kafka Connect's FileStreamSink) cannot be read back; export as JSON, with keys",
         )
     if data.lstrip()[:1] == b"{" and not data.rstrip().endswith(b"}"):

@@ -289,7 +289,7 @@ def refuse_nan(raw: Any, role: str) -> None:
     """Raise UnreadableError for what is no JSON, and what pandas and Python's json write for null."""
     if isinstance(raw, float) and math.isnan(raw):
         raise UnreadableError(
-            f"the {role} is NaN: null, or no number?",
+            f"the {role} is NaN: is that null, or a text?",
             "write null where it is none (in pandas: df.astype(object).where(df.notna(), None)),"
             ' "NaN" where it is that text',
         )

@@ -92,7 +92,7 @@ def refuse_late(dialect: Dialect, record: Mapping[str, Any], parts: Mapping[str,
         if role == "value" and content is MISSING:
             raise UnreadableError(
                 f"no value as in the first records, and a {name}, which those lack",
-                "another tool's record, most likely: keep the dumps of two tools in files of their own",
+                "another tool's record, most likely: keep the dumps of two tools in separate files",
             )
         if companion == "error" and says_why(member) and content in (None, MISSING):
             raise UnreadableError(*not_exported(name, member, part, is_json=True))

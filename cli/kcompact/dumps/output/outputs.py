@@ -105,7 +105,7 @@ def name_outputs(arguments: list[str], files: list[str], choice: OutputChoice) -
         return _on_store(arguments, choice.output, choice)
     if choice.report is not None and is_address(choice.report):
         raise OutputError(
-            f"--report {choice.report}: a report lies on a store only beside an output there",
+            f"--report {choice.report}: a report is written to a store only beside an output there",
             hint="name a folder, or write the output there too, with -o s3://bucket/prefix/",
         )
     names = _without_report(arguments, files, choice)
@@ -118,7 +118,7 @@ def _on_store(arguments: list[str], output: str, choice: OutputChoice) -> Output
     if not (choice.report or choice.no_report):
         if not parts_of(output).key:
             raise OutputError(
-                f"{output}: a whole bucket has nothing beside it where its report could lie",
+                f"{output}: a report lies beside the output, and there is nothing beside a whole bucket",
                 hint="write below it, as to s3://bucket/prefix/, or name the report's place with --report",
             )
         report = f"{output.rstrip('/')}{REPORT}/"
@@ -146,7 +146,7 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
     typed = shlex.join(arguments)
     if any(map(is_address, arguments)):
         raise OutputError(
-            "no output named, and dumps of a store have none beside them that goes without saying",
+            "no output named, and for dumps on a store there is no default",
             hint=f"kcompact compact {typed} -o {shlex.quote(arguments[0].rstrip('/') + '.compacted/')}",
         )
     raise OutputError(

@@ -60,7 +60,7 @@ def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
             continue
         if not address.endswith("/"):
             raise OutputError(
-                f"{option} {address}: on a store, a prefix is written, which takes several objects",
+                f"{option} {address}: on a store, the output is a prefix, with several objects below it",
                 hint=f"end it with a slash: {option} {address}/",
             )
         refuse_odd_parts(address, OutputError)
@@ -82,7 +82,7 @@ def _check_apart(option: str, address: str, addresses: Mapping[str, str]) -> Non
     for other, use in addresses.items():
         if is_address(other) and _meet(unambiguous(address), unambiguous(other)):
             raise OutputError(
-                f"{option} {address} meets {other}, which is {use}",
+                f"{option} {address} overlaps {other}, which is {use}",
                 hint=f"choose another prefix with {option}",
             )
 

@@ -60,7 +60,9 @@ def _json_rows(part: SidePart) -> Iterator[Row]:
         except ValueError as error:
             reason = f"line {number} is not JSON"
             raise bad_row(
-                part.path, reason, "export the file again: a row too few binds all that follow to other keys"
+                part.path,
+                reason,
+                "export the file again: one missing row gives wrong keys to all that follow",
             ) from error
         yield Row(len(line.data), parsed.value, _json_bytes(parsed))
 
@@ -225,7 +227,7 @@ class SideFiles(Layout):
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """Raise OutputError: one output file cannot hold what was in several; a writer can."""
         del out
-        raise OutputError(f"{chosen.file.path}: keys and values lie in files of their own", hint=CONVERT_HINT)
+        raise OutputError(f"{chosen.file.path}: keys and values are in separate files", hint=CONVERT_HINT)
 
 
 CONVERT_HINT = "name an output that ends in .avro, .parquet, .jsonl or .csv with -o: it holds both together"

@@ -43,7 +43,7 @@ NOT_A_RECORD_HINT = (
 )
 _MARK_HINT = (
     r"were files joined that begin with one? Take the marks away: sed 's/^\xEF\xBB\xBF//' FILE > NEW (of"
-    " UTF-16, behind iconv -f UTF-16 -t UTF-8 FILE > NEW); keys that do begin with one are"
+    " UTF-16, after iconv -f UTF-16 -t UTF-8 FILE > NEW); keys that do begin with one are"
     " to be exported as JSON lines (kcat -J)"
 )
 MARK_WITHIN = "a byte order mark within the file", _MARK_HINT

@@ -50,7 +50,7 @@ def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
 
 
 _TIMESTAMP_HINT = (
-    "write milliseconds, or 2024-01-31T10:00:00Z; where no setting asks for the age of records, they can do"
+    "write milliseconds, or 2024-01-31T10:00:00Z; where no setting depends on the age of records, they can do"
     " without: --fields timestamp="
 )
 _FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)

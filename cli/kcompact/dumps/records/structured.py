@@ -122,7 +122,7 @@ def refuse_rounded(key: float, dialect: Dialect) -> None:
     if dialect.doubles:
         refuse_nan(key, "key")
     if dialect.doubles and abs(key) >= INEXACT:
-        raise rounded(key, f"; if these are the keys, --dialect {dialect.name} takes them as they stand")
+        raise rounded(key, f"; if these are the keys, --dialect {dialect.name} reads them as they are")
 
 
 INEXACT = 2**53

@@ -133,7 +133,7 @@ def _shared_beginning(texts: list[bytes]) -> bytes:
 def ambiguous_separator(path: str, separators: list[str]) -> InputError:
     """The error for labelled lines that may be divided by several texts."""
     return InputError(
-        f"{path}: the columns of kafka-console-consumer may be divided by"
+        f"{path}: the columns of kafka-console-consumer may be separated by"
         f" {' or '.join(map(repr, separators))}: nobody can tell",
         hint="say by which (key.separator): " + " or ".join(map(delimiter_option, separators)),
     )
@@ -147,7 +147,7 @@ def refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator
     if values and all(number.isdigit() and _is_json(value, sign) for value, _, number in values):
         names = ",".join(columns)
         raise InputError(
-            f"{path}: a number behind each value of kafka-console-consumer, as print.schema.ids prints them",
+            f"{path}: a number after each value of kafka-console-consumer, as print.schema.ids prints them",
             hint="export again without print.schema.ids, or as JSON lines (kcat -J); if it is a part of the"
             f" values: --columns {names} {delimiter_option(separator)}",
         )
@@ -166,7 +166,7 @@ def _refuse_dates(path: str, lines: list[bytes]) -> None:
     if dated is not None:
         text = shown(dated.split(b" ")[0].decode("utf-8", "replace"))
         raise InputError(
-            f"{path}: a date behind a label of kafka-console-consumer, which writes milliseconds: {text}",
+            f"{path}: a date after a label of kafka-console-consumer, which writes milliseconds: {text}",
             hint="read what kafka-console-consumer itself prints, or export as JSON lines (kcat -J)",
         )
 
@@ -183,7 +183,7 @@ def refuse_colons(path: str, line: bytes) -> None:
     if line.count(b":") > len(columns):
         names = ",".join([*columns, "key", "value"])
         raise InputError(
-            f"{path}: colons divide the columns of kafka-console-consumer, and are in its labels, too",
+            f"{path}: colons separate the columns of kafka-console-consumer, and are in its labels, too",
             hint=f"name all between two colons: --columns {names} --delimiter ':'"
             " if a key (which no colon may be in) and a value follow; or export as JSON lines (kcat -J)",
         )

@@ -174,7 +174,7 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     if value and REPLACEMENT in value:
         rules.count("replaced_values")
     if remainder.strip():
-        raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
+        raise UnreadableError("more bytes than keySize and valueSize say", "was the output edited?")
     for role in ("record", "key", "value"):
         rules.see(role)
     if key:
@@ -220,7 +220,7 @@ def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tup
     # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
     content, label_after, remainder = text.partition(following) if following else (text, b"", b"")
     if REPLACEMENT not in content:
-        raise UnreadableError(f"not the {size} bytes that the line tells", _SIZE_HINT)
+        raise UnreadableError(f"not the {size} bytes that the line says", _SIZE_HINT)
     return content, label_after + remainder
 
 

@@ -45,7 +45,7 @@ def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[Convers
         if writer.losses
     ]
     side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
-    together = f"{side[0]}: keys and values from files of their own are written together" if side else None
+    together = f"{side[0]}: keys and values from separate files are written together" if side else None
     files = [file for target, _ in converted for file in target.files]
     return [*notes, *([together] if together else []), *_left_out(files, by_file), *_doubtful(files, by_file)]
 

@@ -62,9 +62,9 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
         if suffix in _TEXT_SUFFIXES and not any(of_file & others for of_file in formats):
             return None
         raise OutputError(
-            f"{output}: nothing is known that {suffix} files hold, or this dump cannot be written so",
-            hint=f"a name ends in {', '.join(_FORMATS)}, in the input's own suffix, or in none (the input's"
-            " format); or say the format with --to",
+            f"{output}: kcompact does not write {suffix} files, or cannot write this dump as one",
+            hint=f"end the name in {', '.join(_FORMATS)}, in the input's own suffix, or in none (for the"
+            " input's format); or name the format with --to",
         )
     if all(target in of_file for of_file in formats):
         return None
@@ -86,7 +86,9 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
     ``target`` is what the user named with ``--to``; without it the names of the outputs decide.
     """
     if target is not None and (outputs.folder is not None or len(outputs.targets) != 1):
-        raise OutputError("--to makes one output", hint="name it with -o FILE, or -o - for standard output")
+        raise OutputError(
+            "--to writes a single output", hint="name it with -o FILE, or -o - for standard output"
+        )
     if target is not None and not outputs.stored:
         _refuse_contradiction(str(outputs.targets[0].path), target)
     targets = []
@@ -97,7 +99,7 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
         if name is None and any(file.layout == "side_files" for file in output.files):
             path = output.files[0].path
             hint = "add --to avro, --to parquet, --to jsonl or --to csv" if outputs.stored else CONVERT_HINT
-            raise OutputError(f"{path}: keys and values lie in files of their own", hint=hint)
+            raise OutputError(f"{path}: keys and values are in separate files", hint=hint)
         if name is None and not outputs.stored:
             _refuse_logs_by_name(output)
         targets.append(output if name is None else replace(output, writer=open_writer(name, output.files)))

@@ -1,4 +1,4 @@
-"""Rows that stand for all records of a key: what tasks that read send those that merge.
+"""One row for all records of a key: what reading tasks send to merging tasks.
 
 Valid where a log's offsets ascend in the order of its records: then the last row of a key is its latest.
 """

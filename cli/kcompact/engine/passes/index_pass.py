@@ -122,7 +122,7 @@ def plan_index(
 
 
 def _from_anywhere(file: DumpFile) -> DumpFile:
-    """The file as workers name it, which run in folders of their own; it is cut, so the cuts stay here."""
+    """The file by its absolute path, as workers run in other folders; the cuts stay with the driver."""
     if file.origin is not None:
         return replace(file, origin=replace(file.origin, ranges=()))
     if file.data_path.startswith("/"):
@@ -209,7 +209,7 @@ def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]
 
 
 def _are_alike(file: DumpFile, other: DumpFile) -> bool:
-    """Whether the same bytes would read the same in both files."""
+    """Whether equal bytes in both files would be read as equal records."""
     return file.file_id == other.file_id or _ways_to_read(file) == _ways_to_read(other)
 
 

@@ -51,7 +51,7 @@ class LogSummary:
         return LogName(self.topic, self.partition)
 
     def add(self, later: "LogSummary") -> None:
-        """Add up with the next split of the same log, but for runs."""
+        """Add the figures of a later split of the same log; ``runs`` stay as they are."""
         self.ascending &= later.ascending and self.last_offset < later.first_offset
         self.records += later.records
         self.record_bytes += later.record_bytes

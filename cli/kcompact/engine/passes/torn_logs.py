@@ -1,4 +1,4 @@
-"""Files taken for logs of their own by their names, while their offsets tell that they are one log."""
+"""Files that count as several logs by their names, although their offsets show that they are one log."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -13,12 +13,12 @@ from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
 
-_STEPS_TO_NEXT = 16  # a compacted log goes on behind a gap of some offsets
+_STEPS_TO_NEXT = 16  # a compacted log continues after a gap of some offsets
 
 
 @dataclass
 class _Piece:
-    """The records of one log, which the name of a file tells: its topic, its partition or both."""
+    """The records of one log whose topic or partition, or both, only the name of a file says."""
 
     path: str
     untold: tuple[str, ...]
@@ -38,7 +38,7 @@ class _Piece:
 
 
 def refuse_torn_logs(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where a log by name goes on where another ends: ``xaa`` and ``xab`` of split.
+    """Raise InputError where a file's offsets continue those of another log: ``xaa``, ``xab`` of split.
 
     As two logs neither would supersede the other's keys, and deletes in one would not reach the other.
     """
@@ -70,7 +70,7 @@ def _error(earlier: _Piece, later: _Piece) -> InputError:
 
 
 def _alike(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> Iterable[list[_Piece]]:
-    """Logs that nothing but the names of files tells apart, of at least one record each."""
+    """Groups of logs that only the names of files tell apart; logs without records are left out."""
     untold = {file.file_id: parts for file in dump.files if (parts := _untold(file))}
     paths = {file.file_id: file.path for file in dump.files}
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}

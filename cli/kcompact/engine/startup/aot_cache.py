@@ -65,7 +65,7 @@ class AotCache:
         return True
 
     def seal(self, crc32: int | None = None) -> None:
-        """Write down what the file is like now; its checksum unless given."""
+        """Store size, times and checksum of the cache beside it; the checksum is computed unless given."""
         crc32 = self._checksum() if crc32 is None else crc32
         seal = {"crc32": crc32, "identity": self._identity(), "checked_at": time.time()}
         descriptor, unfinished = tempfile.mkstemp(suffix=".tmp", dir=self.path.parent)

@@ -62,7 +62,7 @@ def _refuse_heap(size: str) -> None:
     match = _SIZE.fullmatch(size)
     if match is None:
         raise EngineError(
-            f"--driver-memory {size} is no size", hint="write it as Java does, such as 2g or 800m"
+            f"--driver-memory {size} is not a size", hint="write it as Java does, such as 2g or 800m"
         )
     if int(match[1]) * _UNITS[match[2].lower()] < _UNITS["m"] * _LEAST_HEAP_MIB:
         raise EngineError(

@@ -13,7 +13,7 @@ _QUIET = logging.NullHandler()
 
 
 def keep_py4j_quiet() -> None:
-    """For good: a handler of the caller's own gets all the same."""
+    """For the rest of the process; handlers that the caller has set up still get everything."""
     logging.getLogger().addHandler(_QUIET)
 
 

@@ -94,7 +94,7 @@ def _tombstone_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
         amounts = [
             ("kept", "kept: the latest of their keys, horizon not reached", log.tombstones_kept),
             ("expired_tombstone", "removed: their horizon had passed, or --drop-tombstones", expired),
-            ("superseded", "removed with older records: a newer record of their key stands", superseded),
+            ("superseded", "removed with older records: a newer record of their key stays", superseded),
         ]
         note = f"{log.tombstones:,}, of which {log.tombstones_kept:,} stay"
         bars += [bar(log_cell(log.topic, log.partition), amounts, largest, note)] if log.tombstones else []

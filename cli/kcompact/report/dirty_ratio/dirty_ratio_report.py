@@ -68,7 +68,7 @@ def remarks(log: LogReport) -> list[str]:
     texts = []
     bounds, checkpoint = log.dirtiness.bounds, log.checkpoint_offset
     if bounds.end_raised:
-        texts.append(f"the checkpoint, {checkpoint}, lies behind the dump's end; taken as the log's end")
+        texts.append(f"the checkpoint, {checkpoint}, is after the dump's end; taken as the log's end")
     elif log.dirtiness.range.checkpoint_reset:
         log_bounds = f"log start {bounds.log_start_offset} and log end {bounds.log_end_offset}"
         reset = f"a broker resets it to {log.dirtiness.range.first_dirty_offset}"

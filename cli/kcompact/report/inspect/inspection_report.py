@@ -1,6 +1,6 @@
 """The inspection in all its forms but HTML: on a terminal, as Markdown, as JSON, for CI servers.
 
-In JSON stand ``schema_version``, then the same names as in the value itself. A key is written as text
+JSON has ``schema_version``, then the same names as the value itself. A key is written as text
 (``key``, in its printable form) and as its bytes (``key_base64``).
 """
 

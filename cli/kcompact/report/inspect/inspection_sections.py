@@ -52,7 +52,7 @@ def _files(inspection: Inspection) -> Table:
         )
         for file in inspection.files
     ]
-    headers = ("file", "layout", "dialect", "recognised", "where the parts of a record stand")
+    headers = ("file", "layout", "dialect", "recognised", "parts of a record and their fields")
     return Table.of("Recognised", headers, rows, headers)
 
 

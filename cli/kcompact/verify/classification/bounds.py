@@ -88,14 +88,14 @@ class Bounds:
         return self.knowledge.last_missing_offset
 
     def may_be_aborted(self, offset: Longs) -> Flags:
-        """Which records of the log may be aborted data that nothing given tells of."""
+        """Which records of the log may be aborted data that nothing given names."""
         ranges = self.knowledge.undecided
         first, last = (np.array([run[at] for run in map(astuple, ranges)], np.int64) for at in (0, 1))
         is_undecided = within(last, np.searchsorted(first, offset, side="right") - 1, offset)
         return is_undecided | (offset < self.certain_from_offset)
 
     def only_cleaning_takes(self, offset: Longs) -> Flags:
-        """Which records can neither retention nor the log start have taken, nor an unknown abort."""
+        """Which records only cleaning can have removed: not retention, the log start or an unknown abort."""
         start = BEFORE_ALL if self.log_start_offset is None else self.log_start_offset
         flags: Flags = (offset >= max(start, self.front_end_offset)) & ~self.may_be_aborted(offset)
         return flags
@@ -108,20 +108,20 @@ class Bounds:
 
     @property
     def assumes_roomy_map(self) -> bool:
-        """Whether findings may rest on all keys having fitted into an offset map of unknown size."""
+        """Whether findings may rest on an offset map with room for all keys, whose size is not given."""
         facts = self.knowledge
         return not facts.map_size_given and (facts.has_one_round or self.may_have_transactions)
 
     @property
     def assumes_whole_segments(self) -> bool:
-        """Whether a round that began within a segment, behind an abort marker, would explain duplicates."""
+        """Whether a round that began within a segment, after an abort marker, would explain duplicates."""
         facts = self.knowledge
         is_asked = facts.may_begin_within_segment and self.may_have_transactions
         return is_asked and not facts.batches_given
 
     @property
     def aborts_unknown(self) -> bool:
-        """Whether offsets are missing where transactions may have ended, and nothing given tells of any."""
+        """Whether offsets are missing where transactions may have ended, and nothing given names any."""
         return self.knowledge.last_missing_offset is not None and not self.knowledge.transactions_given
 
     @property

@@ -89,7 +89,7 @@ class ClassifiedRows:
 
     @cached_property
     def may_be_aborted(self) -> Flags:
-        """Whether a record may be aborted data that nothing given tells of."""
+        """Whether a record may be aborted data that nothing given names."""
         rows, flags = self.rows, np.zeros(len(self.rows), np.bool_)
         for log_id, at in rows.by_log:
             flags[at] = self.known_logs[log_id].bounds.may_be_aborted(rows.offset[at])

@@ -59,9 +59,9 @@ class Evidence:
         return replace(self, mapped_up_to=max(self.mapped_up_to, self.mapped_if_it_was_reached))
 
     def ending_at(self, round_end_offset: int, *, is_map_roomy: bool = False) -> "Evidence":
-        """Knowing where a round ends (exclusive) unless its map is full, which a record with a key shows.
+        """Add where a round ends (exclusive); unchanged where a full map may have ended it before.
 
-        ``is_map_roomy``: it is known not to get full.
+        ``is_map_roomy``: the map is known not to get full.
         """
         may_be_full = not is_map_roomy and self.mapped_up_to < self.last_keyed_offset
         if self.mapped_up_to == BEFORE_ALL or may_be_full:

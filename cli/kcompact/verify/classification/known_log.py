@@ -75,7 +75,7 @@ class KnownLog:
         return max(self.first_dirty_offset, needed_end_offset)
 
     def read_otherwise(self) -> "KnownLog":
-        """The same with its checkpoint copied at the other time: after the cleaning, or before it."""
+        """As if the checkpoint had been copied at the other time: after the cleaning, or before it."""
         limit, checkpoint = self.bounds.cleanable_end_offset, self.bounds.checkpoint_offset
         if not self.is_end_given and checkpoint is not None:
             limit = min(limit, checkpoint)

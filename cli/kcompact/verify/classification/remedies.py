@@ -1,4 +1,4 @@
-"""Options that were not given, and with which a loss would be none: nobody can tell without them."""
+"""Options not given that could explain a loss: without them nobody can tell whether it is one."""
 
 import enum
 from collections.abc import Callable
@@ -43,10 +43,10 @@ _WORDS = {
     " size",
     Remedy.TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
     " (BEFORE itself as --read-committed, if the topic has no transactions)",
-    Remedy.SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
-    Remedy.OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open, or"
-    " behind the last batch given, had ended",
-    Remedy.BEHIND_COMMITTED: "--last-stable-offset behind it, if its transaction was aborted:"
+    Remedy.SEGMENTS: "--segments, if segments do not end where segment.bytes and segment.ms make them end",
+    Remedy.OPEN_IN_BATCHES: "--batches printed at the time of the cleaning, if the transaction that was open,"
+    " or after the last batch given, had ended by then",
+    Remedy.BEHIND_COMMITTED: "--last-stable-offset after it, if its transaction was aborted:"
     " --read-committed ends before it",
     Remedy.DOUBTED: DOUBTED_REMEDY,
     Remedy.TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",

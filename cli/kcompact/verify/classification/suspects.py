@@ -49,7 +49,7 @@ class Suspects:
 
     @property
     def is_lost_last_value(self) -> Flags:
-        """The same, of keys that are not deleted in BEFORE."""
+        """As ``is_lost_last_record``, for keys that are not deleted in BEFORE."""
         return self.is_lost_last_record & ~self.rows.is_tombstone
 
     @property

@@ -56,7 +56,7 @@ class VerifyContext:
         return {log_id: lookup_for(self.contexts[log_id], policy) for log_id, policy in self.policies.items()}
 
     def lookups_under(self, bounds: Mapping[int, Bounds]) -> dict[int, Lookup]:
-        """The same with the data that rounds of these logs may overlook."""
+        """As ``lookups``, with the data that rounds within ``bounds`` may overlook."""
         lookups = self.lookups
         for i, lookup in lookups.items():
             batches = self.contexts[i].batches

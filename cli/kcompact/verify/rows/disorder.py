@@ -47,7 +47,7 @@ class Disorder:
         for log_id in sorted(self.differing_offsets, key=question.logs.__getitem__):
             raise InputError(
                 f"{', '.join(question.before_name)}: offset {self.differing_offsets[log_id]} of"
-                f" {question.logs[log_id]} stands there twice, with a difference",
+                f" {question.logs[log_id]} is there twice, with different content",
                 hint="do these files come from one topic of one cluster? give only what belongs together",
             )
 

@@ -178,7 +178,10 @@ def named_alike(before: Indexed, after: Indexed) -> Indexed:
         renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()},
         logs={log_id_of(*log): log for log in renamed.values()},
         earlier={(split, log_id_of(*renamed[log])): last for (split, log), last in after.earlier.items()},
-        notes=(*after.notes, f"{other} of AFTER is taken for {topic} of BEFORE: a file's name is no topic's"),
+        notes=(
+            *after.notes,
+            f"{other} of AFTER is compared with {topic} of BEFORE: a file's name need not be a topic's",
+        ),
     )
 
 
