@@ -47,7 +47,7 @@ class Command:
             return exit_code or self.if_nothing_else
 
     def attempt(self) -> int:
-        """Once, without the files that are to be left out. Raises LeavingOutError where there are more."""
+        """Do the work once, without the files to leave out. Raises LeavingOutError for more of these."""
         raise NotImplementedError
 
     def read_options(self) -> ReadOptions:

@@ -65,7 +65,7 @@ class CompactCommand(Command):
     log_options: LogOptions
 
     def attempt(self) -> int:
-        """Once, without what is to be left out."""
+        """As ``Command.attempt``."""
         started = time.monotonic()
         names = self._names()
         policies = policies_for(self.policy, self._base_policy())
@@ -131,7 +131,7 @@ class CompactCommand(Command):
         return open_publication([*targets, *(state.files if state else [])], check)
 
     def _names(self) -> OutputNames:
-        """Where everything will go, once it is sure that nothing is lost by that."""
+        """The names of all outputs; it is checked that writing them destroys nothing. Raises OutputError."""
         choice = OutputChoice(self.output.output, self.output.report, self.output.no_report)
         names = name_outputs(self.dumps, files_named(self.dumps, self.left_out), choice)
         # Of a part of the dump, the output would take the place of all of it.

@@ -56,7 +56,7 @@ class DirtyRatioCommand(Command):
     log_options: LogOptions
 
     def attempt(self) -> int:
-        """Once, without what is to be left out."""
+        """As ``Command.attempt``."""
         started = time.monotonic()
         base = Policy(now_ms=self.log_options.now_ms())
         plain, rows = split_lists(self.policy)

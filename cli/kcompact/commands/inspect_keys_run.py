@@ -34,7 +34,7 @@ class KeyCommand(Command):
     expectations: ExpectationOptions
 
     def attempt(self) -> int:
-        """Once, without what is to be left out."""
+        """As ``Command.attempt``."""
         self._check_format()
         self._refuse_expectations()
         offsets = _offsets_by_log(self.keys.offset)
@@ -68,7 +68,7 @@ class KeyCommand(Command):
             )
 
     def _refuse_expectations(self) -> None:
-        """A gate that nothing is held against would always be passed."""
+        """Raise PolicyError for expectations: they are not checked here, so they would seem to be met."""
         names = given_options(self.expectations)
         if names:
             raise PolicyError(

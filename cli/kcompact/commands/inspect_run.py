@@ -30,7 +30,7 @@ class InspectCommand(Command):
     expectations: ExpectationOptions
 
     def attempt(self) -> int:
-        """Once, without what is to be left out."""
+        """As ``Command.attempt``."""
         started = time.monotonic()
         options = self.read_options()
         expected = self._expected(options)

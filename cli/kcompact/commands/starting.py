@@ -49,7 +49,7 @@ def _bytes_of(path: str) -> int:
 
 
 def _input_bytes(dumps: list[str]) -> int | None:
-    """None: a dump is missing, which the command will say at once."""
+    """The size of all dumps but standard input; None: one is missing, which the command will report."""
     try:
         return sum(_bytes_of(path) for path in find_files(dumps) if path != STDIN)
     except (InputError, OSError):

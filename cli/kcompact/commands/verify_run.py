@@ -101,7 +101,7 @@ class VerifyCommand(Command):
     if_nothing_else = ExitCode.FAILED
 
     def attempt(self) -> int:
-        """Once, without what is to be left out."""
+        """As ``Command.attempt``."""
         self._check_grammar()
         for text in self.verification.notes_on_unused(self.log_options, self.policy):
             note(text)
@@ -294,7 +294,7 @@ class VerifyCommand(Command):
 
 
 def _refuse_unmatched(options: ReadOptions, dumps: list[Indexed | None]) -> None:
-    """A topic that only one of the dumps holds is a finding, one that neither holds is a slip."""
+    """Raise InputError for filters that match no dump; where one of them has the log, it is a finding."""
     present_dumps = [dump for dump in dumps if dump is not None]
     logs = {log for dump in present_dumps for log in dump.logs.values()}
     refuse_unmatched(options, logs, {log for dump in present_dumps for log in dump.left_out})

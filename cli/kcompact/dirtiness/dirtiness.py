@@ -25,8 +25,8 @@ Values = tuple[tuple[str, str], ...]
 class Setting:
     """A policy to look at a log under; ``reroll``: as if known segments had been rolled by that policy.
 
-    ``values`` tell it from the configured one, which has none. ``rolled_by`` is the policy that the log's
-    segments were rolled under, where it is another one.
+    ``values`` are the listed configs that it has; the configured setting has none. ``rolled_by``: the policy
+    by which the log's segments were rolled, if that is another one.
     """
 
     policy: Policy

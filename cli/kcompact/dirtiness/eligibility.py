@@ -23,7 +23,7 @@ class ConfigChange:
 
 @dataclass(frozen=True)
 class Remedy:
-    """How to make a log eligible now. ``waits_for`` is what no config brings about; None: nothing else."""
+    """How to make a log eligible now. ``waits_for``: what is missing besides, and no config can do."""
 
     changes: tuple[ConfigChange, ...]
     waits_for: str | None = None
@@ -31,7 +31,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class _Supposed:
-    """The log after the changes so far."""
+    """The log as it would be after the changes so far."""
 
     policy: Policy
     is_rolled: bool  # the active segment has been closed by one more record

@@ -35,7 +35,7 @@ _IMAGES = ("spark.kubernetes.container.image", "spark.kubernetes.executor.contai
 
 @contextmanager
 def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
-    """A session of our own, or that of ``spark-submit`` around us; gone at the end."""
+    """A new session, or that of the ``spark-submit`` that runs kcompact; stopped at the end."""
     if options.master_kind is not MasterKind.SUBMITTED:
         refuse_unreachable(options.master_kind, options.master or "")
     with explained(), scratch_folder() as folder:
@@ -112,7 +112,7 @@ def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path)
 
 @contextmanager
 def connected_session(url: str) -> Iterator["SparkSession"]:
-    """A session of our own on the server, with our package shipped to its workers; gone at the end."""
+    """A new session on the server, with kcompact shipped to its workers; stopped at the end."""
     try:
         from pyspark.sql.connect.session import SparkSession
     except ImportError as error:

@@ -66,7 +66,7 @@ _LONGEST_SENTENCE = 500
 
 @contextmanager
 def explained(java: Callable[[], Jvm] | None = None) -> Iterator[None]:
-    """Inside, Spark's errors come out as ours where they are known. ``java`` is None if it is not ours."""
+    """Inside, known errors of Spark are raised as kcompact's. ``java``: of this run; None: another's."""
     try:
         yield
     except Exception as error:

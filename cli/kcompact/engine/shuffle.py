@@ -167,7 +167,7 @@ def _checked(messages: Iterable[Message]) -> list[Block]:
 
 
 class _RddStage(Stage):
-    """On classic Spark. Its last partition is the driver's."""
+    """A stage on classic Spark. Its last partition is the driver's."""
 
     def __init__(self, messages: Any, receivers: int) -> None:
         super().__init__(receivers)
@@ -212,7 +212,7 @@ _MESSAGES = pa.schema(
 
 
 class _FrameStage(Stage):
-    """Behind Spark Connect. Its last partition is the driver's."""
+    """A stage through Spark Connect. Its last partition is the driver's."""
 
     def __init__(self, rows: Any, receivers: int) -> None:
         super().__init__(receivers)
@@ -258,7 +258,7 @@ def _messages_in(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
 
 
 class _InProcessStage(Stage):
-    """In this process: messages are kept in lists, and tasks run at once."""
+    """A stage in this process: messages are kept in lists, and tasks run at once."""
 
     def __init__(self, messages: Iterable[Message], receivers: int) -> None:
         super().__init__(receivers)

@@ -1,4 +1,4 @@
-"""A user's expectations of a dump: no more than so many oddities, and logs that end where they do."""
+"""A user's expectations of a dump: limits for oddities, and the offsets at which logs end."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ def check_expectations(
 
 
 def _check_ends(logs: Iterable[LogFacts], ends: Mapping[LogName, int]) -> list[InspectFinding]:
-    """Where the dump does not end as its logs do, and logs of which no end is expected."""
+    """Findings for logs that do not end in the dump as expected, or of which no end is given."""
     present_ends = {LogName(log.topic, log.partition): log.last_offset + 1 for log in logs}
     findings = [
         InspectFinding(*_wrong_end(end, present_ends.get(name)), *name)
@@ -63,7 +63,7 @@ def _check_ends(logs: Iterable[LogFacts], ends: Mapping[LogName, int]) -> list[I
 
 
 def _wrong_end(end: int, present_end: int | None) -> tuple[Level, str, str]:
-    """One missing offset may well be a transaction marker, which no consumer ever sees: a warning only."""
+    """Level, code and text. One missing offset may be a transaction marker, so it is only a warning."""
     level = Level.ERROR
     if present_end is None:
         text = f"the log ends at {end:,}, and the dump holds none of it"

@@ -1,4 +1,4 @@
-"""Every record of a few keys, in time: which supersedes which, what stays, and what becomes of it next."""
+"""Every record of a few keys in the order of time: which supersede which, which stay, and what comes next."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -145,7 +145,7 @@ def _without_runs(reader: TaskReader) -> bytes:
 
 
 def _partition_counts(names: Iterable[LogName]) -> dict[str, int]:
-    """As many partitions as the dump shows that there are, by topic."""
+    """The least number of partitions that a topic must have, by the dump; by topic."""
     counts: dict[str, int] = {}
     for log in names:
         counts[log.topic] = max(counts.get(log.topic, 0), log.partition + 1)
@@ -153,7 +153,7 @@ def _partition_counts(names: Iterable[LogName]) -> dict[str, int]:
 
 
 def _refuse_too_many(records: Mapping[bytes, list[KeyRecord]], counts: Mapping[bytes, int]) -> None:
-    """An incomplete history cannot show which records stay. Raises InputError."""
+    """Raise InputError for more records than were sent: a part of a history cannot show which ones stay."""
     for key, count in counts.items():
         if count > len(records[key]):
             raise InputError(

@@ -46,7 +46,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Values:
-    """Records by what their value is; the three that look alike in many exports apart."""
+    """Numbers of records by kind of value; null, empty and ``null`` look alike in many exports."""
 
     present: int = 0
     null: int = 0  # tombstones, and records without key and value

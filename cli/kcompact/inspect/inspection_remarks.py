@@ -16,9 +16,9 @@ _SETTLED = 0.05
 def remarks_on(
     logs: Sequence[LogFacts], topics: Iterable[TopicFacts], *, byte_exact: bool = False
 ) -> list[InspectFinding]:
-    """Every remark, the graver first; then by kind, the more telling kinds first.
+    """All remarks, errors before warnings before notes; those of one level in the order of ``_KINDS``.
 
-    ``byte_exact``: U+FFFD in a key is no damage done by the exporter.
+    ``byte_exact``: keys are the bytes that Kafka had, so U+FFFD in one is no sign of damage.
     """
     remarks = [*_of_topics(topics), *_of_logs(logs), *_of_dump(logs, byte_exact=byte_exact)]
     return sorted(remarks, key=lambda remark: (-remark.level, _KINDS.index(remark.code)))

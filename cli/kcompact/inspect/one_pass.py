@@ -53,7 +53,7 @@ MERGES: dict[str, Callable[[pa.Table], pa.Table]] = {
     "lookalike_examples": lambda rows: rows,
     "sample": smallest,
 }
-"""How the rows of one table of an answer become fewer: those of a task, then those of all tasks."""
+"""How the rows of each table are merged: first those of one task, then those of all tasks."""
 
 Answers = Mapping[str, pa.Table]
 """The merged tables by name."""

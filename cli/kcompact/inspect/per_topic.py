@@ -84,7 +84,7 @@ def _description(place: Placement) -> str:
 
 
 def _sightings(sample: pa.Table) -> Sightings:
-    """Of one topic."""
+    """The sightings of one topic; ``sample`` holds its rows."""
     rows = sample.sort_by([("key", "ascending"), ("partition", "ascending")])
     columns = (rows[name].to_numpy() for name in ("partition", "first_offset", "last_offset"))
     return Sightings(rows["key"].to_pylist(), *columns)

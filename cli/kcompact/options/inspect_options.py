@@ -1,4 +1,4 @@
-"""The options of ``inspect`` alone: its output, and the lines that a run may not cross."""
+"""The options of ``inspect`` alone: its output, keys to follow, and expectations."""
 
 import enum
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class FailOn(enum.StrEnum):
 
     @property
     def level(self) -> Level | None:
-        """None: no level is enough."""
+        """The lowest level that counts; None: none does."""
         return None if self is FailOn.NEVER else Level[self.name]
 
 
@@ -60,7 +60,7 @@ class InspectOutputOptions:
 
 @dataclass(frozen=True)
 class KeyOptions:
-    """Whose history is asked for; with one of them, nothing else is reported."""
+    """The keys to show the history of; with any of them, nothing else is reported."""
 
     panel: ClassVar = "History of keys"
     key: list[str] = repeatable(
@@ -76,7 +76,7 @@ class KeyOptions:
 
     @property
     def is_given(self) -> bool:
-        """Whether there is any."""
+        """Whether a key is asked for."""
         return bool(self.key or self.key_base64 or self.offset)
 
     @property
@@ -87,7 +87,7 @@ class KeyOptions:
 
 @dataclass(frozen=True)
 class ExpectationOptions:
-    """Lines drawn by the user."""
+    """The limits that the user sets for the dump; None: no limit."""
 
     panel: ClassVar = "Expectations (exit code 1 where they are not met)"
     max_null_keys: int | None = option("At most this many records without a key.", "N", min=0)

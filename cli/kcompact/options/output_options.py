@@ -20,7 +20,7 @@ class ReportFormat(enum.StrEnum):
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Where ``compact`` writes."""
+    """Where ``compact`` writes its dump and its report, in which formats."""
 
     panel: ClassVar = "Output"
     output: str | None = option(

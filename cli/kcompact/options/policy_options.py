@@ -103,7 +103,7 @@ class Policies:
         return TopicPolicies(self.for_topic(""), {topic: self.for_topic(topic) for topic in sorted(named)})
 
     def for_topics(self, topics: Iterable[str]) -> dict[str, Policy]:
-        """The policy of each topic of a dump; a file that speaks of none of them is noted."""
+        """The policy of each topic of a dump; a file about none of them is noted."""
         present = set(topics)
         for configs in self.files:
             named = {topic for topic in configs.by_topic if topic is not None}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The same for every command; the defaults suit one machine."""
+    """The options that every command has; the defaults suit one machine."""
 
     panel: ClassVar = "Running"
     master: str | None = option(

@@ -30,7 +30,7 @@ class KeylessRecords(enum.StrEnum):
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """The question."""
+    """The question that ``verify`` answers, and how strictly."""
 
     panel: ClassVar = "Verification"
     mode: VerifyMode = option(

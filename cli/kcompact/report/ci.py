@@ -180,4 +180,4 @@ CI_RENDERINGS: Mapping[str, Callable[[CiReport], str]] = {
     "github": render_annotations,
     "code-quality": render_code_quality,
 }
-"""By the word of ``--format``."""
+"""The renderings by the value of ``--format``."""

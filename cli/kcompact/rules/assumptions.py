@@ -9,7 +9,7 @@ from kcompact.rules.ratio import DirtyRatio
 
 
 def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRange) -> Iterator[str]:
-    """About checkpoint and log end (R1, L5)."""
+    """Notes on checkpoint and log end (R1, L5)."""
     if bounds.end_raised:
         yield (
             f"the checkpoint {context.checkpoint_offset} lies beyond the last record, as a compacted tail may"
@@ -23,7 +23,7 @@ def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRang
 
 
 def idle_note(policy: Policy, cleanable: CleanableRange, ratio: DirtyRatio) -> Iterator[str]:
-    """Why no round has compacted anything, where configs decide that (R2, R7)."""
+    """A note on why no round has compacted anything, where configs decide that (R2, R7)."""
     if "compact" not in policy.cleanup_policy:
         yield (
             "not compacted, as its cleanup.policy has no compact: only retention takes records"
@@ -43,13 +43,13 @@ def idle_note(policy: Policy, cleanable: CleanableRange, ratio: DirtyRatio) -> I
 
 
 def retention_note(policy: Policy, rounds: int) -> Iterator[str]:
-    """A broker's retention runs after each round."""
+    """A note that retention ran once after several rounds, while a broker's runs after each."""
     if rounds > 1 and "delete" in policy.cleanup_policy:
         yield f"retention ran once, after the last of {rounds} rounds; a broker runs it after each"
 
 
 def overtaken_note(log_start_offset: int) -> str:
-    """Retention between two rounds has moved the log start beyond the next first dirty offset (R1)."""
+    """A note that retention between rounds moved the log start beyond the next first dirty offset (R1)."""
     return (
         f"retention has overtaken the cleaner: the log starts at {log_start_offset} now, above the next first"
         " dirty offset; the rounds end here, the next run goes on from the log start"
@@ -77,7 +77,7 @@ def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
 
 
 def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:
-    """``retention.bytes`` counts bytes that only the broker's own compressor knows (R39, R53)."""
+    """A note that ``retention.bytes`` counts bytes that only the broker's compressor knows (R39, R53)."""
     limit_bytes = policy.retention_bytes
     if batches_recompressed and limit_bytes is not None and limit_bytes >= 0:
         yield (

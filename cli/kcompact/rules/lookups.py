@@ -50,7 +50,7 @@ class Lookup:
     overlooked_last: Longs = field(default_factory=lambda: np.empty(0, np.int64))
 
     def overlooking(self, ranges: Sequence[AbortedRange]) -> "Lookup":
-        """With data that rounds take for aborted while they fill their maps: none of it is mapped (R31)."""
+        """A copy that maps none of these ranges, which rounds treat as aborted while they fill maps (R31)."""
         return replace(
             self,
             overlooked_first=_longs(run.first_offset for run in ranges),
@@ -73,7 +73,7 @@ class _HorizonRuns(NamedTuple):
 
     @classmethod
     def of(cls, runs: Iterable[tuple[int, int, int]]) -> Self:
-        """Of first offset, last offset, and horizon."""
+        """From rows of first offset, last offset and horizon."""
         return cls(*np.array([*runs], np.int64).reshape(-1, 3).T)
 
     def at(self, offsets: Longs) -> Longs:
@@ -83,7 +83,7 @@ class _HorizonRuns(NamedTuple):
         return np.where(inside, self.horizon_ms[run] if len(self.horizon_ms) else 0, UNKNOWN_HORIZON_MS)
 
     def below(self, others: Self) -> Self:
-        """Both together, ascending and apart; where both have a horizon, that of ``others`` counts."""
+        """The runs of both, ascending and apart; where both have a horizon, that of ``others`` counts."""
         points = np.unique(np.concatenate([self.first, self.last + 1, others.first, others.last + 1]))
         horizon_ms = others.at(points)
         horizon_ms = np.where(horizon_ms == UNKNOWN_HORIZON_MS, self.at(points), horizon_ms)

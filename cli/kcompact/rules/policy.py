@@ -68,12 +68,12 @@ class TopicPolicies:
 
     @property
     def all_policies(self) -> list[Policy]:
-        """That of the others first."""
+        """All of them; that of topics without configs of their own comes first."""
         return [self.others, *self.by_topic.values()]
 
 
 def require_retention(topic: str, policy: Policy) -> None:
-    """Retention is asked for, so it must be said what it is: no silent seven days. Raises PolicyError."""
+    """Raise PolicyError for retention without a limit: Kafka's seven days are not assumed silently."""
     unsaid = policy.retention_ms is None and policy.retention_bytes is None
     if "delete" in policy.cleanup_policy and unsaid:
         raise PolicyError(

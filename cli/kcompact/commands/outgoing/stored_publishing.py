@@ -119,7 +119,7 @@ class StoredPublication:
         return own is None or own < max(claims.values())
 
     def _is_published(self) -> bool:
-        """As the store says: a manifest whose writing failed may have arrived all the same.
+        """Whether the store has this run's manifest: it may have arrived although writing it failed.
 
         The run's letters are in no other run's manifest, and a damaged one is not to be parsed here.
         """

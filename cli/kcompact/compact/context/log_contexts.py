@@ -37,7 +37,7 @@ _BY_STATE = "after the last that the state knows"
 def log_contexts(
     send: Send, index: ReadDump, beside: Beside, folder: Path
 ) -> tuple[Mapping[int, LogContext], list[str]]:
-    """By log id, and notes on what was assumed. Raises InputError for a dump of another state."""
+    """The context of each log, by id, and notes on assumptions. Raises InputError for another dump."""
     names = index.names
     by_name = beside.context.for_logs(names.values())
     contexts: Mapping[int, LogContext] = {log_id: by_name[name] for log_id, name in names.items()}
@@ -235,7 +235,7 @@ def _note(index: ReadDump, again: Collection[int]) -> str:
 
 
 def _some_of(texts: Collection[str]) -> str:
-    """The first few, as notes name logs."""
+    """The first few texts, with dots if there are more."""
     return ", ".join(sorted(texts)[:_LOGS_NAMED]) + (", ..." if len(texts) > _LOGS_NAMED else "")
 
 

@@ -70,7 +70,7 @@ class _LogPair:
 
     @property
     def notes(self) -> list[str]:
-        """On all that is assumed."""
+        """Notes on all that is assumed of the log."""
         seen, notes = self.seen, []
         if len(self.behind) and (len(seen) or self.log.batches is not None):
             notes.append(_note(self.name, self.behind))

@@ -21,12 +21,12 @@ Known = Mapping[tuple[int, str | None], int]
 
 
 def records_to_know(rows: pa.Table) -> KnownByLog:
-    """Of rows of some keys, with verdicts, those of each log (by its id) that may be among the chosen."""
+    """Candidates by log id: those rows (of some keys, with verdicts) that a state may have to remember."""
     return {log_id: _candidates(of_log) for log_id, of_log in slices_by_log(rows.sort_by("log_id"))}
 
 
 def chosen_of(parts: Iterable[KnownByLog]) -> KnownByLog:
-    """The chosen of all tasks' candidates."""
+    """The records to remember among the candidates of all tasks (``records_to_know``)."""
     candidates: dict[int, list[KnownRecord]] = defaultdict(list)
     for part in parts:
         for log_id, records in part.items():
@@ -55,7 +55,7 @@ def _candidates(rows: pa.Table) -> tuple[KnownRecord, ...]:
 
 
 def records_in(rows: pa.Table, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
-    """Those of index rows at known offsets, by log id and offset."""
+    """The index rows at the offsets of ``wanted`` as records, by log id and offset."""
     offsets = {
         log_id: pa.array([record.offset for record in of_log], pa.int64())
         for log_id, of_log in wanted.items()
@@ -71,7 +71,7 @@ def records_in(rows: pa.Table, wanted: KnownByLog) -> dict[tuple[int, int], Know
 
 
 def last_offsets_in(rows: pa.Table, offset: str, digests: Digests) -> Known:
-    """The largest of a column of offsets, of each key of such a digest."""
+    """The largest value in the column ``offset`` for each key with one of the digests."""
     last_offsets: dict[tuple[int, str | None], int] = {}
     for log_id, of_log in slices_by_log(rows.sort_by("log_id")):
         if log_id not in digests:

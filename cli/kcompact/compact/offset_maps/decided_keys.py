@@ -56,7 +56,7 @@ _RECORDS_PER_KEY = 10  # of a topic that is worth compacting
 def decide_by_key(
     send: Send, dump: Dump, request: Request, plan: IndexPlan, merge_tasks: int
 ) -> Decided | None:
-    """None: the dump, or what is known beside it, asks for a decision record by record."""
+    """The dump decided by key; None if the dump, or what is known beside it, needs it record by record."""
     sections, tells_steps = _known_before(request), _may_fill_maps(dump, request.policy)
     if sections is not None or request.tells_sizes:
         plan = replace(plan, extra=INDEXED)
@@ -183,12 +183,12 @@ class _Rounds:
         )
 
     def with_full_maps(self) -> "_Rounds":
-        """The same, once it is known where full maps end rounds."""
+        """A copy that knows where full maps end rounds."""
         cases = {i: case for i, case in self.cases.items() if needs_scan(case)}
         return replace(self, full_maps=find_full_maps(self.scan, self.sections, cases, self.lookups))
 
     def merging(self, *, has_state: bool) -> Decide:
-        """The decisions of each merge task."""
+        """The function with which each merge task decides."""
         reading = self.scan.reading
         if reading.sections is None:
             return LatestRecords(reading, self.scan.names, self.policies).decide
@@ -224,7 +224,7 @@ class _Rounds:
 
 
 def _without_sizes(cleanings: Mapping[int, LogCleaning]) -> dict[int, LogCleaning]:
-    """Of a dump of which no value was looked at: zeros would be figures."""
+    """The cleanings with unknown sizes, as no value was read: zeros would look like figures."""
     return {
         i: replace(log, rounds=tuple(replace(of_log, sizes=UNKNOWN_SIZES) for of_log in log.rounds))
         for i, log in cleanings.items()

@@ -81,7 +81,7 @@ class FullMaps:
         return tallies
 
     def fed(self, steps: pa.Table) -> "FullMaps":
-        """With the next steps, which come in the order of the later record."""
+        """Take in the next steps, which come in the order of the later record; return itself."""
         for first in range(0, steps.num_rows, _STEPS_AT_A_TIME):
             self._feed(steps.slice(first, _STEPS_AT_A_TIME))
         return self
@@ -116,7 +116,7 @@ def find_full_maps(
     cases: Mapping[int, LogCase],
     lookups: Mapping[int, Lookup],
 ) -> dict[int, FullMaps]:
-    """Of the logs of ``cases``; ``sections`` are what was read as dirty. Raises where a step is missing."""
+    """Full maps of the logs of ``cases``; ``sections`` were read as dirty. Raises if steps are missing."""
     if not cases:
         return {}
     shares, merge_tasks = plan_shares(scan.summaries, STEPS_PER_SHARE), scan.reading.merge_tasks

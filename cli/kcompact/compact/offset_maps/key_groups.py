@@ -57,7 +57,7 @@ class HowToRead:
 
     @property
     def grouping(self) -> KeyGrouping:
-        """Of rows that go to the merge tasks."""
+        """How rows for the merge tasks are grouped."""
         return SIZED if self.tells_sizes else GROUPED
 
 
@@ -70,7 +70,7 @@ class KeyScan(ReadDump):
 
     @property
     def sections(self) -> Sections:
-        """By which it was read."""
+        """The bounds by which the dump was read."""
         return self.reading.sections or Sections()
 
     @cached_property

@@ -66,7 +66,7 @@ class SectionReader:
 
     @property
     def figures(self) -> SectionFigures:
-        """Of all rows so far."""
+        """The figures of all rows so far."""
         figures = self._found
         counted = [summed(pa.concat_tables(figures.counted))] if figures.counted else []
         return SectionFigures(counted, figures.first_young_offsets, figures.control_records, figures.known)

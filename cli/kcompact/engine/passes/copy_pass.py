@@ -78,7 +78,7 @@ class Part:
         return Fragment(split_id, self._path.name, start, out.tell(), records, notes or None)
 
     def _copied_whole(self, chosen: Chosen, copier: Copier) -> Fragment:
-        """Copy a split that is an output of its own into a file that is published as it is."""
+        """Write a whole output file, which is later published as it is and not copied once more."""
         split_id, records = chosen.split.split_id, len(chosen.positions)
         name = f"{WHOLE}-{split_id}"
         begin, _, end = LAYOUTS[chosen.file.layout].around(chosen.file)
@@ -92,7 +92,7 @@ class Part:
             self._out.close()
 
     def _look_for_room(self, wanted_bytes: int) -> None:
-        """Raise OutputError if the disk has no room; it is asked once for many small files."""
+        """Raise OutputError if the disk lacks room; for many small files it is asked only now and then."""
         self._room_bytes -= wanted_bytes
         if self._room_bytes >= 0:
             return
@@ -150,7 +150,7 @@ class StoredPart:
         self._place, self._folder = place, folder
 
     def _ready_for_next(self) -> BinaryIO:
-        """Where the survivors of the next split go."""
+        """The file to write the next split's survivors to, opened and with what stands between written."""
         begin, between, _ = self._files.around
         if self._opened:
             self._gathered().write(between)
@@ -164,7 +164,7 @@ class StoredPart:
         return self._gathered()
 
     def _gathered(self) -> BinaryIO:
-        """The file, or, for row groups, one beside it until all of them are there."""
+        """The file; for row groups, a temporary one until all of them are there."""
         return self._row_groups or self._opened[0]
 
     def close(self) -> None:

@@ -86,4 +86,4 @@ GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, partial(_group_of_each, GROUPED_SC
 """Merges index rows into one row per (log, key)."""
 
 SIZED = KeyGrouping(SIZED_SCHEMA, _MERGE, partial(_group_of_each, SIZED_SCHEMA))
-"""The same with what sizes and a state ask of the latest record; the index has log_bytes."""
+"""As ``GROUPED``, with the latest record's columns for sizes and states; needs log_bytes in the index."""

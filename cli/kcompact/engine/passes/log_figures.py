@@ -58,7 +58,7 @@ class LogFigures:
             self._slots[slot] = number
 
     def _make_room_for_runs(self, rows: int) -> None:
-        """For as many as the next rows may end."""
+        """Make room for as many runs as the next rows may complete, at most one each."""
         if len(self._ended) - self._state[self._loop.RUNS] >= rows:
             return
         self._sort_runs()
@@ -97,7 +97,7 @@ class LogFigures:
 
 
 def _log_bytes_in(batch: pa.RecordBatch) -> np.ndarray:
-    """The rows' bytes in the log: no elements if the index has no such column, 0 where it is null."""
+    """The log_bytes of each row, 0 where a row has none; empty if the index lacks the column."""
     if "log_bytes" not in batch.schema.names:
         return np.zeros(0, np.int32)
     log_bytes: np.ndarray = batch.column("log_bytes").fill_null(0).to_numpy()

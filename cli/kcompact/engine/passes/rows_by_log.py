@@ -86,7 +86,7 @@ class RowsByLog:
         }
 
     def _log_bytes(self) -> np.ndarray:
-        """Bytes in each log: 0 if the index has no such column; a row where it is null counts as 0."""
+        """The sum of log_bytes of each log; rows without it, or an index that lacks it, count as 0."""
         if "log_bytes" not in self._batch.schema.names:
             return np.zeros(len(self._starts), np.int64)
         log_bytes = self._ordered(self._batch.column("log_bytes").fill_null(0).to_numpy())

@@ -58,7 +58,7 @@ class SessionOptions:
 
 
 def _refuse_heap(size: str) -> None:
-    """Spark refuses less than 450 MiB, and Java does not count all of its heap."""
+    """Raise EngineError for a heap below what Spark accepts, 450 MiB, of which Java counts only a part."""
     match = _SIZE.fullmatch(size)
     if match is None:
         raise EngineError(

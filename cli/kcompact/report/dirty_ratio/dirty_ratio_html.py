@@ -34,7 +34,7 @@ def render_html(report: DirtyRatioReport) -> str:
 
 
 def _ratio_bar(log: LogReport) -> Bar:
-    """Its whole width is clean and cleanable bytes together, so that the threshold has its place in it."""
+    """A bar of cleanable and clean bytes; its whole width is both together, so a ratio is a share of it."""
     ratio = log.dirtiness.ratio
     return bar(
         str(log.log),

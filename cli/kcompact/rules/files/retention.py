@@ -51,7 +51,7 @@ def _leading(segments: Sequence[SegmentState], goes: Callable[[SegmentState], bo
 
 
 def _without(segments: Sequence[SegmentState], count: int, bounds: LogBounds, policy: Policy) -> Retained:
-    """Without so many of the oldest segments."""
+    """The segments without the ``count`` oldest ones, and the bounds of the log then."""
     left = tuple(segments[count:])
     if count == 0:
         return left, bounds

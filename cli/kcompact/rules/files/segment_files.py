@@ -33,7 +33,7 @@ class SegmentContent:
     index: IndexFill = field(default_factory=IndexFill)
 
     def with_batches(self, sizes_bytes: Longs, timestamps_ms: Longs, interval_bytes: int) -> Self:
-        """With the next batches; ``interval_bytes`` is ``index.interval.bytes``."""
+        """A copy with the next batches added; ``interval_bytes`` is ``index.interval.bytes``."""
         rows = zip(sizes_bytes.tolist(), timestamps_ms.tolist(), strict=True)
         first_ms = self.first_batch_timestamp_ms if self.index.appends else int(timestamps_ms[0])
         return replace(
@@ -44,7 +44,7 @@ class SegmentContent:
         )
 
     def state(self, mtime_ms: int | None) -> SegmentState:
-        """The whole segment."""
+        """The segment as rounds see it, once all its batches are added."""
         index = self.index
         times = index.time_entries + (index.largest_timestamp_ms > index.entered_ms)
         return SegmentState(
