@@ -77,7 +77,7 @@ def test_each_answer_about_a_key_that_is_a_word_is_a_reading_of_it(console: Path
     error = question(console, "key")
     assert "1 record with the word null as key" in error.message
     answers = offered(error)
-    assert answers == {"text": "it is the text 'null'", "empty": "it is no key"}
+    assert answers == {"text": "it is the text 'null'", "empty": "it means no key"}
     keys = {answer: [key for key, _ in pairs(console, missing_key=answer)] for answer in answers}
     assert keys == {"text": [b"a", b"b", b"c", b"null", b""], "empty": [b"a", b"b", b"c", None, b""]}
 

@@ -126,7 +126,7 @@ def test_json_of_avro_itself_is_no_json_of_records(kinds: dict[str, Any], tmp_pa
     refused = refusal(tmp_path / "d.jsonl")
     assert "Avro's own JSON" in str(refused)
     assert "give the .avro file itself" in str(refused.hint)
-    kept = "takes keys and values as JSON" in str(refused.hint)
+    kept = "reads keys and values as JSON" in str(refused.hint)
     assert kept == (kinds["offset"] == "long")
 
 

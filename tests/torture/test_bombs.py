@@ -117,7 +117,7 @@ def bombs() -> Iterator[Any]:
     yield pytest.param(deep, "values are nested more than 4,000 deep", id="nested")
     yield pytest.param(container(envelope(list=LIST), [(1, nested(1_000))]), "1 rows", id="honest-nested")
     itself = {"type": "record", "name": "A", "fields": [{"name": "a", "type": "A"}]}
-    yield pytest.param(container(envelope(a=itself), [(1, RECORD)]), "holds itself", id="itself")
+    yield pytest.param(container(envelope(a=itself), [(1, RECORD)]), "contains itself", id="itself")
     arrays = b'{"type":"array","items":' * 5_000 + b'"null"' + b"}" * 5_000
     yield pytest.param(container(arrays, [(1, RECORD)]), "schema", id="deep-schema")
     wide = envelope(**{f"field_{number}_{'x' * 60}": "int" for number in range(100_000)})

@@ -105,7 +105,7 @@ def _texts(words: list[str]) -> str:
 
 
 def _hint(role: str, counts: dict[str, int], words: list[str], beside: SplitNotes | None) -> str:
-    """The options for each thing that a form may stand for; none of them reads it as another.
+    """The options for each meaning that a form may have; none of them reads it as another.
 
     ``beside``: the file's notes, where a value that is not there is a tombstone in another dump.
     """
@@ -115,8 +115,8 @@ def _hint(role: str, counts: dict[str, int], words: list[str], beside: SplitNote
     if role == "key":
         answers = [
             f"--missing-key text where it is {_texts(words)}",
-            "--missing-key empty where it is no key",
-            *["--missing-key null where nothing at all is no key, either"] * others,
+            "--missing-key empty where it means no key",
+            *["--missing-key null where a missing key means no key, too"] * others,
         ]
     else:
         is_empty_here = beside is not None and beside.counts.get("missing_value", 0) > 0
@@ -126,8 +126,8 @@ def _hint(role: str, counts: dict[str, int], words: list[str], beside: SplitNote
         answers = [
             f"{literals} where {'one of them' if len(words) > 1 else 'it'} is a tombstone",
             f"--tombstone {'missing' if is_null_beside else 'none'} where it is text",
-            *["--tombstone missing where nothing at all is a tombstone and the word is text"] * others,
-            *[f"--tombstone {quote(f'missing,literal:{words[0]}')} where both are"] * others,
+            *["--tombstone missing where a missing value is a tombstone and the word is text"] * others,
+            *[f"--tombstone {quote(f'missing,literal:{words[0]}')} where both are tombstones"] * others,
             *[_NO_OPTION_FOR_BOTH] * (is_empty_here and not others),
         ]
     return f"say what the word means: {', '.join(answers)}"
@@ -138,7 +138,7 @@ _HINTS = {
     "key": "say what such a key is: --missing-key null|empty",
 }
 _NO_OPTION_FOR_BOTH = (
-    "but where nothing at all is an empty value here, and a tombstone in the other dump, no option reads both"
+    "but where a missing value is an empty one here, and a tombstone in the other dump, no option reads both"
     " right: export both with the same tool"
 )
 _EMPTY_CELLS = (

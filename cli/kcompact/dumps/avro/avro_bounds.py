@@ -86,7 +86,7 @@ class AvroBounds:
     def _record(self, kind: dict[str, Any]) -> _Node:
         name = kind["name"]
         if name in self._open:
-            raise ValueError(f"the record {name} holds itself, without an end")
+            raise ValueError(f"the record {name} contains itself without end")
         if name in self._records:
             return self._records[name]
         node = self._records[name] = _Node("record")

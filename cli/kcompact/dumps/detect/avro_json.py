@@ -42,7 +42,7 @@ def refuse_avro_json(path: str, dialect: Dialect, sample: list[Row]) -> None:
         f"{path}: Avro's own JSON, as avro-tools tojson writes it: objects around values name their types",
         hint=remedy
         if has_no_numbers
-        else f"{remedy}; {as_written(dialect, sample)} takes keys and values as JSON, if they are that",
+        else f"{remedy}; {as_written(dialect, sample)} reads keys and values as JSON, if they are",
     )
 
 

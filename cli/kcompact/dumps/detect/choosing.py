@@ -143,8 +143,8 @@ def _ask_for_encodings(
 
 
 _NOTE_ON_EMPTY_KEYS = (
-    "several keys of the first records are empty, all of them one key, and none is null: if the tool writes"
-    " that for no key, --missing-key null reads it as such"
+    "several keys of the first records are empty, so they count as one key, and none is null: if the tool"
+    " writes that for no key, --missing-key null reads it as such"
 )
 
 

@@ -129,7 +129,7 @@ def _shared(report: CompactionReport) -> str:
         f"* {markdown_code(topic)}: {markdown_code(printable_key(key))}"
         for topic, key in report.shared_key_examples
     ]
-    head = f"{report.shared_keys:,} keys; compaction is per partition, so each keeps its own latest record."
+    head = f"{report.shared_keys:,} in all. Compaction is per partition, so each keeps its own latest record."
     return "\n".join(["## Keys in several partitions", "", head, "", *lines])
 
 
