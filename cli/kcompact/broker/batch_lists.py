@@ -26,7 +26,7 @@ Lines = Iterator[tuple[int, str]]
 
 
 class SegmentHead(NamedTuple):
-    """A segment file that is named; no batch need be in it."""
+    """A segment file that the list names; it may hold no batch."""
 
     base_offset: int
 
@@ -93,7 +93,7 @@ class _Collected:
 
     @property
     def has_batches(self) -> bool:
-        """Whether there is any."""
+        """Whether a batch was collected."""
         return bool(self._waiting or self._packed.blocks)
 
     def add(self, batch: Batch) -> None:
@@ -202,7 +202,7 @@ def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
 
 
 def _possible(path: str, number: int, batch: Batch) -> Batch:
-    """The batch. Raises InputError for offsets that none can have."""
+    """The batch as given. Raises InputError for offsets that no batch can have."""
     first, last, count = batch.base_offset, batch.last_offset, batch.record_count
     if not 0 <= first <= last or count > last - first + 1:
         raise InputError(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kcompact.arrays import Flags, Longs
 
 NONE = -1
-"""Stands for a segment, a marker or a delete horizon that a batch does not have."""
+"""The value for a segment, a marker or a delete horizon that a batch does not have."""
 
 COMMIT, ABORT = 0, 1
 _PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -93,7 +93,7 @@ def behind_one_another(*parts: Batches) -> Batches:
 
 
 def in_order(batches: Batches) -> Batches:
-    """Ascending by base offset."""
+    """A copy in ascending order of base offsets."""
     return batches.take(np.argsort(batches.base_offset, kind="stable"))
 
 

@@ -58,7 +58,7 @@ def compact_dump(spark: SparkSession, dump: Dump, request: Request) -> Compacted
 
 
 def compact_rows(send: Send, dump: Dump, request: Request, plan: IndexPlan, merging: int) -> Compacted:
-    """By key, in so many tasks, where that can be; else by record. ``send``: where stages run."""
+    """Compact by key, in ``merging`` tasks, if possible; else by record. ``send``: where stages run."""
     decided = None
     if request.form is Form.KEYS:
         decided = decide_by_key(send, dump, request, plan, merging)

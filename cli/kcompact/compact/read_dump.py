@@ -42,7 +42,7 @@ class ReadDump(ABC):
 
     @abstractmethod
     def last_offsets(self, digests: Digests) -> Known:
-        """The last offset of each key of such a digest, by log id and digest."""
+        """The last offset of each key with one of the digests, by log id and digest."""
 
     @cached_property
     def names(self) -> Mapping[int, LogName]:

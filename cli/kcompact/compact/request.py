@@ -24,7 +24,7 @@ from kcompact.rules.policy import Policy, TopicPolicies, require_retention
 
 
 class Form(enum.Enum):
-    """How it is decided what stays. Where the dump asks for more, every record is looked at."""
+    """The way to decide which records stay. A dump that needs more is decided record by record."""
 
     KEYS = "keys"  # in closed logs, within bounds that checkpoint, state, lag and a map's size tell
     RECORDS = "records"  # whatever the cleaner does

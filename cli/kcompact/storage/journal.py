@@ -139,7 +139,7 @@ def _not_published(target: Path, error: OSError) -> OutputError:
 
 
 def _do(step: Step) -> None:
-    """Replace the target; each state that a crash can leave in between is known and gone on from."""
+    """Replace the target; from each state that a crash can leave in between, this goes on."""
     if mark_of(step.prepared) is None:
         return
     current_mark = mark_of(step.target)

@@ -123,7 +123,7 @@ def fetch(address: str, target: Path, start: int = 0, end: int | None = None) ->
 
 @contextmanager
 def _room_for(target: Path) -> Iterator[None]:
-    """Inside, errors of this machine's disk come out as ours; those of a store are ours already."""
+    """Inside, errors of this machine's disk are raised as OutputError; those of a store pass through."""
     try:
         yield
     except OSError as error:

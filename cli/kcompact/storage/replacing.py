@@ -62,7 +62,7 @@ def _is_stdout(path: Path) -> bool:
 
 
 def too_long(path: str) -> str:
-    """Say that a path, or one of its names, is longer than the file system allows."""
+    """The message for a path, or a name in it, that is longer than the file system allows."""
     long = max(path.split("/"), key=lambda part: len(os.fsencode(part)))
     if len(os.fsencode(long)) <= _LONGEST_NAME_BYTES:
         return f"a path of {len(os.fsencode(path))} bytes is too long for a file: {path[:40]}..."

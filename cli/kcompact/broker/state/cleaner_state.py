@@ -25,7 +25,7 @@ from kcompact.errors import InputError
 
 OUTPUT_NAME = "output.json"
 STATE_NAMES = (HORIZONS_NAME, CHECKPOINT_NAME, OUTPUT_NAME)
-"""``output.json`` comes last and vouches for the others."""
+"""``output.json`` comes last, as it holds the digests of the others."""
 SCHEMA_VERSION = 1  # of ``output.json``
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ def parse_output(text: str, path: str) -> tuple[CleanerState, dict[str, str]]:
 
 
 def _output(content: dict[str, Any]) -> tuple[CleanerState, dict[str, str]]:
-    """Raises ValueError and the like for any value of another type than ``format_output`` writes."""
+    """The content of ``output.json``. Raises ValueError and the like for types that it never has."""
     state = CleanerState(
         last_offsets=_offsets(content["last_offsets"]),
         files=tuple(

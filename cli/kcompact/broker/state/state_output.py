@@ -8,13 +8,13 @@ START_ANEW = (
     "start a new --state folder, and give it all records: a full dump, or the last run's output together with"
     " the new records; tombstones then only stay longer"
 )
-"""For a state that is of no use any more."""
+"""The hint for a state that is of no use any more."""
 WHOLE_DUMP_ALONE = (
     "start a new --state folder only where the inputs hold all records, as a full dump does: tombstones then"
     " only stay longer"
 )
 GIVE_OUTPUT = f"give the last run's output together with the new records; {WHOLE_DUMP_ALONE}"
-"""For inputs that are not those of the state."""
+"""The hint for inputs that are not those of the state."""
 
 
 @dataclass(frozen=True)

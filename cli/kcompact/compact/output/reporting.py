@@ -61,13 +61,13 @@ class Reporter:
         self._report(rows)
 
     def finish(self) -> list[ReportedLog]:
-        """All logs, by split."""
+        """All logs as they were reported, by split; the files are closed."""
         for file in (self._removed, self._gaps):
             file.close()
         return sorted(self._logs, key=lambda log: log.split_id)
 
     def _report(self, rows: pa.Table) -> None:
-        """Tell of the removed keys and gaps of rows in the order of logs, and of what each split leaves."""
+        """Report removed keys and gaps of rows in the order of logs, and what each split leaves."""
         if not len(rows):
             return
         splits = Splits.of(rows["split_id"].to_numpy(), rows["log_id"].to_numpy())
@@ -114,7 +114,7 @@ def _figures(
 
 
 def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, int]]:
-    """Write text of so many lines for each split; where each split's lie in the file."""
+    """Append text with ``lines`` lines for each split; the start and end of each split's in the file."""
     start = file.tell()
     file.write(text)
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1

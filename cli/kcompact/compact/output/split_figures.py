@@ -97,7 +97,7 @@ def split_figures(
 
 
 def are_on_one_axis(summaries: list[LogSummary]) -> bool:
-    """Whether the offsets of all logs, one log behind the other, fit into 64 bits."""
+    """Whether the offsets of all logs, one log after the other, fit into 64 bits."""
     logs = len({log.log_id for log in summaries})
     return logs == 1 or logs * _span(summaries) < _LARGEST_AXIS
 
@@ -118,7 +118,7 @@ def _runs(summaries: list[LogSummary], shifts: np.ndarray) -> np.ndarray:
 
 
 def _span(summaries: list[LogSummary]) -> int:
-    """So many offsets that no log has as many."""
+    """A number of offsets that no log has."""
     return max(log.last_offset for log in summaries) + 2
 
 

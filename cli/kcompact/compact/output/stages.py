@@ -31,7 +31,7 @@ _DECIDED, _OFFSETS, _FIGURES = "decided", "offsets", "figures"
 
 @dataclass(frozen=True)
 class KeyFigures:
-    """Of some keys. ``tallies`` leave out the records that were merged into others."""
+    """Figures of some keys. ``tallies`` leave out the records that were merged into others."""
 
     shared: SharedKeys = field(default_factory=SharedKeys)
     tallies: Sequence[pa.Table] = ()
@@ -39,7 +39,7 @@ class KeyFigures:
 
     @classmethod
     def together(cls, parts: Sequence["KeyFigures"]) -> "KeyFigures":
-        """Of the keys of all parts."""
+        """The figures of the keys of all parts."""
         return cls(
             together(part.shared for part in parts),
             [table for part in parts for table in part.tallies],
@@ -48,7 +48,7 @@ class KeyFigures:
 
 
 Decide = Callable[[list[Block]], Iterator[tuple[pa.Table, KeyFigures]]]
-"""Of all that one task was sent of some keys: DECIDED_SCHEMA rows, and figures, some keys at a time."""
+"""From all blocks that a merge task was sent: DECIDED_SCHEMA rows and figures, some keys at a time."""
 
 
 def decided_by_task(keyed: Stage, job: CompactJob, decide: Decide) -> Stage:

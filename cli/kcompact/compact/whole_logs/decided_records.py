@@ -35,7 +35,7 @@ from kcompact.rules.verdicts import Verdict
 
 
 def decide_by_record(send: Send, dump: Dump, request: Request) -> Decided:
-    """Whatever is asked; ``send`` says where stages run."""
+    """Decide record by record, whatever is asked; ``send`` says where stages run."""
     index = index_records(send, dump, request.folder)
     refuse_doubtful(dump, index.notes, request)
     job = job_for(request, index)

@@ -77,7 +77,7 @@ def _table(history: KeyHistory) -> Table:
 
 
 def _texts(history: KeyHistory) -> list[str]:
-    """Where it belongs, and what is odd."""
+    """In words: the partitions that the key belongs to, and what is odd about its records."""
     places = [
         f"{topic}: {partitioner} puts it into partition {partition}"
         for topic, placed in history.belongs_to.items()

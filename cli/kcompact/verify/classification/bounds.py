@@ -141,7 +141,7 @@ class Bounds:
 
     @property
     def is_size_unknown(self) -> bool:
-        """Whether ``retention.bytes`` may have counted markers, which no record of BEFORE tells of (R53)."""
+        """Whether ``retention.bytes`` may have counted markers, which BEFORE has no records of (R53)."""
         is_told = self.segments or self.knowledge.batches_given
         return self.policy.retained_bytes is not None and self.may_have_transactions and not is_told
 

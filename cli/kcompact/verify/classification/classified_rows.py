@@ -30,7 +30,7 @@ class Reason(enum.IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name in reports."""
+        """The name of the reason in reports."""
         return self.name.lower()
 
 

@@ -13,7 +13,7 @@ class Summable(Protocol):
     """Figures of some of a log's records."""
 
     def plus(self, other: Self) -> Self:
-        """Of the records of both."""
+        """The figures of the records of both."""
 
 
 def added_up(parts: Iterable[Mapping[int, S]]) -> dict[int, S]:
@@ -43,7 +43,7 @@ class Evidence:
     last_keyed_offset: int = BEFORE_ALL
 
     def plus(self, other: "Evidence") -> "Evidence":
-        """Of the records of both."""
+        """The figures of the records of both."""
         return Evidence(
             min(self.first_dirty_at_most, other.first_dirty_at_most),
             max(self.mapped_up_to, other.mapped_up_to),
@@ -53,7 +53,7 @@ class Evidence:
         )
 
     def reaching(self, first_kept_tombstone: int) -> "Evidence":
-        """Knowing which tombstone is the first that stayed."""
+        """The evidence once it is known which tombstone is the first that stayed."""
         if first_kept_tombstone > self.mapped_up_to:
             return self
         return replace(self, mapped_up_to=max(self.mapped_up_to, self.mapped_if_it_was_reached))

@@ -25,7 +25,7 @@ class PairFacts:
     only_up_to: int = 0  # the other way round
 
     def plus(self, other: "PairFacts") -> "PairFacts":
-        """Of the records of both."""
+        """The figures of the records of both."""
         return PairFacts(
             self.records_before + other.records_before,
             self.records_after + other.records_after,
@@ -100,7 +100,7 @@ def known_log(facts: PairFacts, bounds: Bounds, expired_end_offset: int = BEFORE
 
 
 def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> dict[int, PairFacts]:
-    """By log id. ``is_taken``: AFTER holds a record of another key at the place of this one of BEFORE."""
+    """Figures by log id. ``is_taken``: AFTER has another key's record in the place of this one of BEFORE."""
     gone = rows.in_before & ~rows.in_after & ~is_taken
     from_checkpoint, up_to_checkpoint = (gone & flags for flags in _explained_once(rows, bounds))
     kept_tombstone = (

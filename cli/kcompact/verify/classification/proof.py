@@ -15,7 +15,7 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 
 
 def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:
-    """By log id. What retention may have taken proves nothing, nor does what may have been aborted."""
+    """Evidence by log id. What retention or an abort may have taken proves nothing."""
     rows, reason = classified.rows, classified.reason
     gone = classified.is_gone & is_cleaned(classified)
     replaced = gone & (reason == Reason.SUPERSEDED)
@@ -94,10 +94,7 @@ def is_cleaned(classified: ClassifiedRows) -> Flags:
 
 
 def evidence_of_tombstones(tombstones: Sequence[Sequence[int]], log: KnownLog) -> Evidence:
-    """The evidence of unaffected keys' tombstones that later records replaced.
-
-    ``tombstones`` are rows of ``UnaffectedLog.tombstones``.
-    """
+    """The evidence of replaced tombstones of unaffected keys: rows of ``UnaffectedLog.tombstones``."""
     bounds, first_kept = log.bounds, log.facts.first_kept_tombstone
     offset, next_offset, timestamp_ms, horizon_ms = np.array(tombstones).T
     is_certain = (offset >= bounds.front_end_offset) & ~bounds.may_be_aborted(offset)
