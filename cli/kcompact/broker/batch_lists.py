@@ -243,6 +243,6 @@ def _header_batch(path: str, number: int, line: str, segment_base_offset: int) -
         producer_epoch=whole("producerEpoch"),
         is_transactional=flag("isTransactional"),
         is_control=flag("isControl"),
-        marker=NONE,  # told by the record line below
+        marker=NONE,  # set from the record line below
         delete_horizon_ms=number_in(horizon[1], path, number) if horizon else NONE,
     )

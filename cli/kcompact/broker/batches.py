@@ -118,7 +118,7 @@ class PackedBatches:
         default_factory=dict
     )  # by base offset, ascending; None: unknown
     first_data_end_offset: int | None = None  # where the first batch of data outside of transactions ends
-    is_ascending: bool = True  # each part began behind the one before
+    is_ascending: bool = True  # each part began after the end of the one before
 
     @staticmethod
     def of(parts: Iterable[Batches]) -> "PackedBatches":

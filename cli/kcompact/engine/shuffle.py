@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 DRIVER = -1
 """The receiver of blocks that the driver reads (``Stage.driver_blocks``)."""
 
-_ROWS_PER_ARROW_BATCH = 16  # of blocks on their way to a worker behind Connect
+_ROWS_PER_ARROW_BATCH = 16  # of blocks on their way to a worker, through Connect
 _FAILED = "failed"
 
 

@@ -8,7 +8,7 @@ from kcompact.errors import PolicyError
 from kcompact.options.policy_options import PolicyOptions, config_name
 
 MOST_ROWS = 200
-_NO_LISTS = {"topic_config", "cleanup_policy"}  # what they take has commas of its own
+_NO_LISTS = {"topic_config", "cleanup_policy"}  # their values may have commas
 _ROLLED_BY = {"segment_bytes", "segment_ms"}
 
 

@@ -87,7 +87,7 @@ class _HorizonRuns(NamedTuple):
         points = np.unique(np.concatenate([self.first, self.last + 1, others.first, others.last + 1]))
         horizon_ms = others.at(points)
         horizon_ms = np.where(horizon_ms == UNKNOWN_HORIZON_MS, self.at(points), horizon_ms)
-        is_run = horizon_ms != UNKNOWN_HORIZON_MS  # never behind the last point, where nothing begins
+        is_run = horizon_ms != UNKNOWN_HORIZON_MS  # never after the last point, where nothing begins
         ends = np.append(points[1:], 0) - 1
         return type(self)(points[is_run], ends[is_run], horizon_ms[is_run])
 

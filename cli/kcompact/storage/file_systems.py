@@ -132,7 +132,7 @@ def _azure(account: AzureAccount) -> "FileSystem":
     from pyarrow.fs import AzureFileSystem
 
     parts = urlsplit(account.endpoint)
-    # pyarrow puts the account before an authority that begins with a dot, and else behind it, as a path.
+    # pyarrow puts the account before an authority that begins with a dot, and else after it, as a path.
     authority = parts.netloc.removeprefix(account.name)
     if not authority.startswith("."):
         await_server(account.endpoint)

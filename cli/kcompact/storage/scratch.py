@@ -141,7 +141,7 @@ def make_scratch(parent: Path) -> Scratch:
     try:
         unlocked = folder / f"{_LOCK}.new"
         lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        with suppress(OSError):  # a file system without locks: nothing is ever taken for dead there
+        with suppress(OSError):  # a file system without locks: no run ever counts as dead there
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         unlocked.rename(folder / _LOCK)  # only now may anybody try it
         disk.write(folder / _MARK, _mark_of(os.fstat(lock)))

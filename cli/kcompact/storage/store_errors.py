@@ -72,7 +72,7 @@ def explained(address: str, kind: type[KcompactError] = InputError) -> Iterator[
     except FileNotFoundError as error:
         raise kind(f"{address}: there is no such object") from error
     except (OSError, ValueError, ArrowException) as error:
-        raise in_words(address, error, kind) from None  # its text may hold what is nobody's business
+        raise in_words(address, error, kind) from None  # its text may hold credentials
 
 
 def in_words(address: str, error: Exception, kind: type[KcompactError]) -> KcompactError:

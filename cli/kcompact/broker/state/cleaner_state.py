@@ -113,7 +113,7 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
     state, vouched = CleanerState(), dict[str, str]()
     if OUTPUT_NAME in texts:
         state, vouched = parse_output(texts[OUTPUT_NAME], named(OUTPUT_NAME))
-    for name, digest in vouched.items():  # before they are read: what is wrong in them nobody wrote
+    for name, digest in vouched.items():  # before they are read: then damage is named as such
         if name not in texts or digest_of(texts[name]) != digest:
             raise InputError(
                 f"{named(name)}: not the file that {OUTPUT_NAME} was written with; perhaps a run died while"

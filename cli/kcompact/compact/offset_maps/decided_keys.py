@@ -207,7 +207,7 @@ class _Rounds:
                 log_bytes = whole.log_bytes - sum(tally.log_bytes for tally in counted)
                 keyless = self.keyless[log_id]
                 merged_away = _gone(Verdict.SUPERSEDED, records - keyless, log_bytes)
-                # Their bytes go in the same round, so nobody asks which of them are whose.
+                # Their bytes go in the same round, so it does not matter which belong to which record.
                 tallies[log_id] = [*counted, merged_away, _gone(Verdict.KEYLESS, keyless, 0)]
         return tallies
 

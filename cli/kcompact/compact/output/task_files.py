@@ -65,7 +65,7 @@ def _in_folder(job: CompactJob, folder: Path) -> CompactJob:
 class _Takings:
     """Which receivers take the files of which task: those from ``first_receivers[task]`` on."""
 
-    first_receivers: tuple[int, ...]  # and behind them their number
+    first_receivers: tuple[int, ...]  # and, last, the number of all receivers
     taken_bytes: int
 
     @classmethod

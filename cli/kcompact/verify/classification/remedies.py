@@ -20,9 +20,9 @@ class Remedy(enum.IntEnum):
     SIZE = enum.auto()  # of the log with its markers, for retention.bytes
     TRANSACTIONS = enum.auto()  # which data was aborted
     TOMBSTONES = enum.auto()  # that they were retained for a shorter time
-    SEGMENTS = enum.auto()  # others than the configs let one expect
+    SEGMENTS = enum.auto()  # other ones than the configs lead to
     OPEN_IN_BATCHES = enum.auto()  # how a transaction ended that was open by the batches
-    BEHIND_COMMITTED = enum.auto()  # the same of one that ends behind a read_committed dump
+    BEHIND_COMMITTED = enum.auto()  # as above, for one that ends after a read_committed dump
     DOUBTED = enum.auto()  # what the record is, where a tool does not write all as it is
 
 
