@@ -22,7 +22,7 @@ def _key_resurrected(s: Suspects) -> Flags:
     ends_with_value = (s.rows.kept_offset != NOTHING_KEPT) & ~s.rows.kept_is_tombstone
     # Either the tombstone is gone and an older value stayed, or its own record became a value.
     became_another = s.classified.is_last_record & (s.rows.is_changed | s.classified.is_taken)
-    is_undone = s.is_lost_last_record | s.classified.is_undone_as_told | became_another
+    is_undone = s.is_lost_last_record | s.classified.is_undone_as_given | became_another
     return s.rows.is_tombstone & ends_with_value & is_undone
 
 
@@ -173,7 +173,7 @@ CHECKS: tuple[Check[Suspects], ...] = (
     Check(  # a deletion is undone: BEFORE ends with a tombstone, AFTER with a value
         "key-resurrected",
         finds=_key_resurrected,
-        is_certain=lambda s: ~s.classified.is_undone_as_told,
+        is_certain=lambda s: ~s.classified.is_undone_as_given,
         expected="the key deleted by the tombstone at offset {offset}",
         actual=_actual_of_resurrected,
         is_loss=True,

@@ -75,8 +75,8 @@ def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
     for log_id, whole in merged(index.summaries).items():
         log = contexts[log_id]
         start = log.log_start_offset
-        is_end_told = log.log_end_offset is not None or log.segments or log.batches
-        if start is not None and start > whole.last_offset + 1 and not is_end_told:
+        is_end_given = log.log_end_offset is not None or log.segments or log.batches
+        if start is not None and start > whole.last_offset + 1 and not is_end_given:
             raise InputError(
                 f"{whole.log}: the log is said to start at {start}, but the dump ends with offset"
                 f" {whole.last_offset}: no record would be left",

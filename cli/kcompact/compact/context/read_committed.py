@@ -168,7 +168,7 @@ def notes_on_missing_markers(
     for log_id, runs in runs_by_log(all_records).items():
         seen, end_offset = visible.get(log_id, NO_RUNS), int(runs[-1, 1])
         lacked = lacking(runs[-1:], seen, _end(seen))
-        if not lacked or _end(seen) > end_offset or _tells_of_marker(contexts[log_id], end_offset):
+        if not lacked or _end(seen) > end_offset or _may_have_marker(contexts[log_id], end_offset):
             continue
         records, first_offset = counted(_count(lacked), "record"), lacked[0][0]
         if len(runs) == 1 or contexts[log_id].log_end_offset is not None:
@@ -187,7 +187,7 @@ def notes_on_missing_markers(
     return notes
 
 
-def _tells_of_marker(log: LogContext, end_offset: int) -> bool:
+def _may_have_marker(log: LogContext, end_offset: int) -> bool:
     """Whether batches show an abort marker, or the log continues after all records, where one can be."""
     if log.log_end_offset is not None and log.log_end_offset > end_offset:
         return True

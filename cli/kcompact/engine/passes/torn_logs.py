@@ -21,7 +21,7 @@ class _Piece:
     """The records of one log whose topic or partition, or both, only the name of a file says."""
 
     path: str
-    untold: tuple[str, ...]
+    only_named: tuple[str, ...]
     first_offset: int
     last_offset: int
     records: int = 0
@@ -59,25 +59,25 @@ def _goes_on(earlier: _Piece, later: _Piece) -> bool:
 
 def _error(earlier: _Piece, later: _Piece) -> InputError:
     folders = {"topic": "topic=orders/", "partition": "partition=0/"}
-    lacking = " and no ".join(later.untold)
+    lacking = " and no ".join(later.only_named)
     return InputError(
         f"{earlier.path} and {later.path}: no {lacking} in the records, so by their names they are two logs;"
         f" but the offsets of the second, from {later.first_offset} on, follow those of the first, up to"
         f" {earlier.last_offset}",
         hint="say so by folders: files of one log go below folders called after it, such as"
-        f" {''.join(folders[part] for part in later.untold)}",
+        f" {''.join(folders[part] for part in later.only_named)}",
     )
 
 
 def _alike(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> Iterable[list[_Piece]]:
     """Groups of logs that only the names of files tell apart; logs without records are left out."""
-    untold = {file.file_id: parts for file in dump.files if (parts := _untold(file))}
+    only_named = {file.file_id: parts for file in dump.files if (parts := _only_named(file))}
     paths = {file.file_id: file.path for file in dump.files}
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     pieces: dict[tuple[str | None, int | None], dict[LogName, _Piece]] = defaultdict(dict)
-    for part in summaries if len(untold) > 1 else ():
+    for part in summaries if len(only_named) > 1 else ():
         file_id = file_ids[part.split_id]
-        if (lacking := untold.get(file_id)) is not None:
+        if (lacking := only_named.get(file_id)) is not None:
             log = (
                 None if "topic" in lacking else part.topic,
                 None if "partition" in lacking else part.partition,
@@ -87,12 +87,12 @@ def _alike(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> Iter
     return (list(by_log.values()) for by_log in pieces.values())
 
 
-def _untold(file: DumpFile) -> tuple[str, ...]:
+def _only_named(file: DumpFile) -> tuple[str, ...]:
     """The parts of a log that only the name of the file gives, in records that have offsets."""
     if file.dialect.offset is None or file.layout == "dump_log":
         return ()
-    is_told = {
+    is_recorded = {
         "topic": file.dialect.topic is not None or tells_topic(file.path),
         "partition": file.dialect.partition is not None or tells_partition(file.path),
     }
-    return tuple(part for part, is_known in is_told.items() if not is_known)
+    return tuple(part for part, is_known in is_recorded.items() if not is_known)

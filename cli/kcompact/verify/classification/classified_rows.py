@@ -117,16 +117,16 @@ class ClassifiedRows:
         """Whether a tombstone may have gone by itself, be it its key's last record or not.
 
         Its replacement may be above the cleaned end. Where the key's last one went and a value stayed, the
-        deletion is undone, and no due date excuses that, unless both are ``_is_clean_as_told``.
+        deletion is undone, and no due date excuses that, unless both are ``_is_clean_as_given``.
         """
         rows = self.rows
         undone = self.is_last_record & (rows.kept_offset != NOTHING_KEPT) & ~rows.kept_is_tombstone
         is_tombstone = rows.is_data & rows.is_tombstone
-        may_go = ~undone | self._is_clean_as_told
+        may_go = ~undone | self._is_clean_as_given
         return is_tombstone & (rows.offset < self.limit_offset) & may_go & ~self.is_too_early
 
     @cached_property
-    def _is_clean_as_told(self) -> Flags:
+    def _is_clean_as_given(self) -> Flags:
         """Below a checkpoint that says where the round began, with a delete horizon that batches tell.
 
         A round has no record there in its map, and takes tombstones for their horizon alone (R21, R23).
@@ -137,7 +137,7 @@ class ClassifiedRows:
         return has_horizon & ~self.is_end_given & (self.rows.offset < first_dirty)
 
     @cached_property
-    def is_undone_as_told(self) -> Flags:
+    def is_undone_as_given(self) -> Flags:
         """The key's last record, a due tombstone, is gone, an older value stayed, and both were clean."""
         has_value = (self.rows.kept_offset != NOTHING_KEPT) & ~self.rows.kept_is_tombstone
         return self._is_gone_for(Reason.EXPIRED_TOMBSTONE) & self.is_last_record & has_value
@@ -215,7 +215,7 @@ class ClassifiedRows:
             self.is_expired_alone & (self.of_log(lambda log: log.bounds.stamps_ascend) > 0)
         )
         is_another = self.arrived | self.is_taken | rows.is_doubted
-        anyhow = is_another | self.is_lost | out_of_turn | self.is_undone_as_told
+        anyhow = is_another | self.is_lost | out_of_turn | self.is_undone_as_given
         replaced = np.where(rows.offset < rows.kept_offset, self.superseded_at_offset, BEHIND_ALL)
         dropped = np.where(rows.is_keyless | rows.is_aborted, rows.offset, BEHIND_ALL)
         survivors = np.where(
