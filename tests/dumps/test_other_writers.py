@@ -188,6 +188,16 @@ def test_a_map_that_has_a_key_twice_is_refused(tmp_path: Path) -> None:
         judged(tmp_path / "t.parquet")
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_struct_that_has_a_field_twice_is_refused(nested: bool, tmp_path: Path) -> None:
+    twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["k", "k"])
+    keys = pa.StructArray.from_arrays([twice], names=["inner"]) if nested else twice
+    columns = {"topic": ["t"], "partition": [0], "offset": [0], "key": keys, "value": ["x"]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="row group 0, row 0: a struct has the member 'k' twice"):
+        judged(tmp_path / "t.parquet")
+
+
 @pytest.mark.parametrize("columns", ["key\tvalue", "offset\tkey\tvalue"])
 def test_a_header_line_in_the_midst_is_named(columns: str, tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"

@@ -143,7 +143,10 @@ def _joined(numbers: list[int | None]) -> bytes:
 
 
 def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:
-    """The column as it is stored: dictionaries looked up, times as numbers, text as bytes."""
+    """The column as it is stored: dictionaries looked up, times as numbers, text as bytes.
+
+    Raises UnreadableError for a struct that has a field twice, of which Python would have one.
+    """
     target = _stored_type(column.type, keep_text=keep_text)
     return column if target.equals(column.type) else column.cast(target, safe=False)
 
@@ -163,6 +166,7 @@ def _stored_type(kind: pa.DataType, *, keep_text: bool) -> pa.DataType:
 
 def _stored_nested(kind: pa.DataType, inner: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
     if pa.types.is_struct(kind):
+        _refuse_repeated([field.name for field in kind], "a struct")
         return pa.struct([field.with_type(inner(field.type)) for field in kind])
     if pa.types.is_map(kind):
         return pa.map_(inner(kind.key_type), inner(kind.item_type))
@@ -226,8 +230,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return None
     if pa.types.is_map(kind):
         names = [key.decode("latin-1") if isinstance(key, bytes) else str(key) for key, _ in value]
-        if len({*names}) < len(names):
-            raise repeated_member(next(name for name in names if names.count(name) > 1), "a map")
+        _refuse_repeated(names, "a map")
         return {name: _plain(item, kind.item_type) for name, (_, item) in zip(names, value, strict=True)}
     if pa.types.is_struct(kind):
         return {field.name: _plain(value[field.name], field.type) for field in kind}
@@ -236,6 +239,11 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     if isinstance(kind, pa.UuidType):
         return str(UUID(bytes=value))
     return format(value, "f") if isinstance(value, Decimal) else value
+
+
+def _refuse_repeated(names: list[str], owner: str) -> None:
+    if len({*names}) < len(names):
+        raise repeated_member(next(name for name in names if names.count(name) > 1), owner)
 
 
 def _without_wrapping(kind: pa.DataType) -> pa.DataType:
