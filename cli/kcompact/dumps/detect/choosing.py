@@ -1,11 +1,9 @@
 """Which dialect a sample of records is written in, with its places and encodings."""
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcompact.dumps.detect.avro_json import refuse_avro_json
 from kcompact.dumps.detect.byte_arrays import array_encodings
@@ -17,7 +15,6 @@ from kcompact.dumps.detect.doubtful_samples import (
     clock_of_tool,
     note_on_headers,
     note_on_short_keys,
-    refuse_addresses,
     refuse_misnamed,
     refuse_two_kinds,
     refuse_wrapped,
@@ -30,6 +27,7 @@ from kcompact.dumps.detect.field_places import (
 )
 from kcompact.dumps.detect.fitting import (
     FORMS_REMEMBERED,
+    Form,
     decodes,
     dialects_fitting,
     forms_of,
@@ -37,13 +35,13 @@ from kcompact.dumps.detect.fitting import (
     names_in,
 )
 from kcompact.dumps.detect.likely_encodings import (
-    PYTHON_BYTES,
-    PYTHON_NONE,
+    encodings_of,
     is_rounded_number,
     is_rounded_text,
     note_on_base64_columns,
     note_on_base64_values,
     notes_on_printed_bytes,
+    refuse_addresses,
 )
 from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.dialect import JSON, ROLES, Dialect
@@ -59,46 +57,40 @@ from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
 
-def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptions) -> Dialect:
-    """The dialect of a sample, with the user's options worked in. Raises InputError."""
-    forms = forms_of(sample)
-    field_names = names_in(forms) if layout != "csv_lines" else frozenset(chain.from_iterable(sample))
+class _Sample(NamedTuple):
+    """The first records of a file, the names of their fields, and what the user says of them."""
+
+    path: str
+    layout: str
+    rows: list[Row]
+    forms: frozenset[Form]
+    field_names: frozenset[str]
+    options: ReadOptions
+
+    @property
+    def fitting(self) -> tuple[Dialect, ...]:
+        """The dialects of the table that records with these fields can be of."""
+        return dialects_fitting(self.layout, self.forms)
+
+
+def choose_dialect(path: str, layout: str, rows: list[Row], options: ReadOptions) -> Dialect:
+    """The dialect of a sample, with the user's options worked in. Raises InputError.
+
+    Each step takes the dialect as the one before it left it. Doubts are about the tool's own dialect, so they
+    come before options; parts are looked for where options say, and encodings at the places that are left.
+    """
+    forms = forms_of(rows)
+    field_names = names_in(forms) if layout != "csv_lines" else frozenset(chain.from_iterable(rows))
     options = with_dotted_names(options, field_names)
-    fitting = dialects_fitting(layout, forms)
-    if options.dialect is not None:
-        dialect = forced(options.dialect)
-    else:
-        known = next((dialect for dialect in fitting if decodes(dialect, sample)), None)
-        dialect = known or _guessed(path, layout, sample, field_names, options)
-    if dialect.refused is not None:
-        raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
-    if options.dialect is None and not options.fields and any(nested for _, nested in forms):
-        refuse_avro_json(path, dialect, sample)
-    is_open = not dialect.sure and options.dialect is None
-    notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
-    if options.dialect is None:
-        notes += _ask_for_rounded_keys(path, dialect, sample)
-    if layout != "csv_lines" and options.tombstone is None:
-        notes += notes_on_null_values(dialect, sample)
-    notes += check_events(path, dialect, values_at(sample, dialect.value), options)
-    if _may_mean_none(layout, dialect, sample):
-        notes += _notes_on_empty_keys(field_names, options)
-        doubts = dialect.doubtful_key | ({"empty"} if options.missing_key else set())
-        dialect = _changed(dialect, (("doubtful_key", doubts),))
-    dialect = with_options(dialect, options)
-    if clock := clock_of_tool(path, dialect, sample, options):
-        dialect, notes = _changed(dialect, (("timestamp", None),)), notes + clock
-    if notes:
-        dialect = _changed(dialect, (("notes", dialect.notes + notes),))
-    dialect = _with_places(path, dialect, sample, field_names, options)
-    encodings: dict[str, Any] = dict(_encodings(path, dialect, sample, options))
-    of_arrays, notes = array_encodings(path, layout, dialect, sample, options)
-    notes += notes_on_printed_bytes(dialect, encodings, sample)
-    if options.dialect is None and encodings["value_encoding"] == "text":
-        notes += note_on_base64_values(layout, dialect, sample)
-    encodings |= of_arrays | ({"notes": dialect.notes + notes} if notes else {})
+    sample = _Sample(path, layout, rows, forms, field_names, options)
+    dialect = _of_tool(sample)
+    _refuse_unfit(sample, dialect)
+    dialect = _noted(dialect, _doubts(sample, dialect))
+    dialect = _with_options(sample, dialect)
+    dialect = _with_places(sample, dialect)
+    dialect = _with_encodings(sample, dialect)
     late = late_names(layout, dialect, field_names, is_told_value="value" in options.fields)
-    return _changed(dialect, (*encodings.items(), ("late_names", late)))
+    return _changed(dialect, (("late_names", late),))
 
 
 def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: ReadOptions) -> tuple[str, ...]:
@@ -108,37 +100,72 @@ def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: Read
     """
     for role in ("key", "value"):
         refuse_addresses(path, role, values_at(rows, getattr(dialect, role)))
-    notes = notes_on_null_keys(dialect, rows)
-    if options.dialect is None:
-        notes += _ask_for_rounded_keys(path, dialect, rows)
-    if options.tombstone is None:
-        notes += notes_on_null_values(dialect, rows)
-    if _may_mean_none(dialect.layouts[0], dialect, rows):
-        notes += _notes_on_empty_keys([dialect.key_error or ""], options)
-    _, of_arrays = array_encodings(path, dialect.layouts[0], dialect, rows, options)
+    layout = dialect.layouts[0]
+    sample = _Sample(path, layout, rows, frozenset(), frozenset({dialect.key_error or ""}), options)
+    notes = notes_on_null_keys(dialect, rows) + _ask_for_changed_parts(sample, dialect)
+    notes += _notes_on_empty_keys(sample, dialect)
+    _, of_arrays = array_encodings(path, layout, dialect, rows, options)
     return notes + note_on_base64_columns(dialect, rows) + of_arrays
 
 
-def _ask_for_encodings(
-    path: str, dialect: Dialect, fitting: Iterable[Dialect] | None, sample: list[Row]
-) -> tuple[str, ...]:
-    """Notes on texts that may be encoded. Raises InputError where nobody can tell.
+def _of_tool(sample: _Sample) -> Dialect:
+    """The dialect that the user names, else that the sample decodes by, else that its names tell."""
+    path, layout, rows, _, field_names, options = sample
+    if options.dialect is not None:
+        return forced(options.dialect)
+    known = next((dialect for dialect in sample.fitting if decodes(dialect, rows)), None)
+    if known is not None:
+        return known
+    try:
+        return guess_envelope(path, layout, set(field_names), options)
+    except InputError:
+        if not (options.fields or options.key_fields):
+            refuse_wrapped(path, rows)
+        raise
 
-    ``fitting``: other dialects that it may be; None: it is known for sure, or named by the user.
-    """
-    notes = note_on_short_keys(dialect, sample)
-    notes += notes_on_null_keys(dialect, sample)
-    if fitting is not None and dialect.key_encoding == "text":
-        notes += ask_for_base64(path, dialect, sample)
-        for other in fitting:
-            ask_for_tool(path, dialect, other, sample)
-    if fitting is not None:
-        notes += note_on_headers(dialect, sample)
-    header_texts = texts_among(values_at(header_values(sample, dialect), "value"))
+
+def _refuse_unfit(sample: _Sample, dialect: Dialect) -> None:
+    """Raise InputError for records that no step further on can make anything of."""
+    if dialect.refused is not None:
+        raise InputError(f"{sample.path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
+    is_open = sample.options.dialect is None and not sample.options.fields
+    if is_open and any(nested for _, nested in sample.forms):
+        refuse_avro_json(sample.path, dialect, sample.rows)
+
+
+def _doubts(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
+    """Notes on what may be meant otherwise than it is read. Raises InputError where nobody can tell."""
+    notes = _ask_for_encodings(sample, dialect) + _ask_for_changed_parts(sample, dialect)
+    notes += check_events(sample.path, dialect, values_at(sample.rows, dialect.value), sample.options)
+    return notes + _notes_on_empty_keys(sample, dialect)
+
+
+def _ask_for_encodings(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
+    """Notes on texts that may be encoded. Raises InputError where nobody can tell."""
+    path, rows = sample.path, sample.rows
+    is_open = not dialect.sure and sample.options.dialect is None
+    notes = note_on_short_keys(dialect, rows) + notes_on_null_keys(dialect, rows)
+    if is_open and dialect.key_encoding == "text":
+        notes += ask_for_base64(path, dialect, rows)
+        for other in sample.fitting:
+            ask_for_tool(path, dialect, other, rows)
+    if is_open:
+        notes += note_on_headers(dialect, rows)
+    header_texts = texts_among(values_at(header_values(rows, dialect), "value"))
     if dialect.text_timestamps and any(header_texts):
         notes += ("headers' values are read as base64, as Spark writes them; --dialect plain has their text",)
     if dialect.header_names_encoding == "text":
-        ask_for_headers(path, dialect.headers, sample)
+        ask_for_headers(path, dialect.headers, rows)
+    return notes
+
+
+def _ask_for_changed_parts(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
+    """Notes on keys that were rounded and values that may be nulls. Raises InputError for such keys."""
+    notes: tuple[str, ...] = ()
+    if sample.options.dialect is None:
+        notes += _ask_for_rounded_keys(sample.path, dialect, sample.rows)
+    if sample.layout != "csv_lines" and sample.options.tombstone is None:
+        notes += notes_on_null_values(dialect, sample.rows)
     return notes
 
 
@@ -148,20 +175,21 @@ _NOTE_ON_EMPTY_KEYS = (
 )
 
 
-def _notes_on_empty_keys(names: Iterable[str], options: ReadOptions) -> tuple[str, ...]:
+def _notes_on_empty_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     """The note on keys that may mean none, unless the user or a field with their size says what they are."""
-    is_said = options.missing_key is not None or any(is_size(name, "key") for name in names)
-    return () if is_said else (_NOTE_ON_EMPTY_KEYS,)
+    is_sized = any(is_size(name, "key") for name in sample.field_names)
+    is_said = is_sized or sample.options.missing_key is not None
+    return (_NOTE_ON_EMPTY_KEYS,) if _may_mean_none(sample, dialect) and not is_said else ()
 
 
-def _may_mean_none(layout: str, dialect: Dialect, sample: list[Row]) -> bool:
+def _may_mean_none(sample: _Sample, dialect: Dialect) -> bool:
     """Whether empty keys in JSON of an unknown tool may mean "no key": no sampled key is null or missing.
 
     Go's ``string(key)`` writes no key as an empty one; read as such, all those records would have one key.
     """
-    keys = [*values_at(sample, dialect.key)]
-    is_open = layout != "csv_lines" and not dialect.sure and dialect.key_encoding == "text"
-    return is_open and keys.count("") > 1 and None not in keys and len(keys) == len(sample)
+    keys = [*values_at(sample.rows, dialect.key)]
+    is_open = sample.layout != "csv_lines" and not dialect.sure and dialect.key_encoding == "text"
+    return is_open and keys.count("") > 1 and None not in keys and len(keys) == len(sample.rows)
 
 
 def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
@@ -189,40 +217,52 @@ def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tup
     )
 
 
-def _guessed(
-    path: str, layout: str, sample: list[Row], field_names: frozenset[str], options: ReadOptions
-) -> Dialect:
-    try:
-        return guess_envelope(path, layout, set(field_names), options)
-    except InputError:
-        if not (options.fields or options.key_fields):
-            refuse_wrapped(path, sample)
-        raise
+def _with_options(sample: _Sample, dialect: Dialect) -> Dialect:
+    """The dialect as the user's options have it, and without the clock of a tool's own. Raises InputError."""
+    if sample.options.missing_key is not None and _may_mean_none(sample, dialect):
+        dialect = _changed(dialect, (("doubtful_key", dialect.doubtful_key | {"empty"}),))
+    dialect = with_options(dialect, sample.options)
+    clock = clock_of_tool(sample.path, dialect, sample.rows, sample.options)
+    return _noted(_changed(dialect, (("timestamp", None),)), clock) if clock else dialect
 
 
-def _with_places(
-    path: str, dialect: Dialect, sample: list[Row], field_names: frozenset[str], options: ReadOptions
-) -> Dialect:
+def _with_places(sample: _Sample, dialect: Dialect) -> Dialect:
     """The dialect with the places where this sample has its parts. Raises InputError where that is open."""
+    path, rows, field_names, options = sample.path, sample.rows, sample.field_names, sample.options
     looked_for = (*PLACES, "timestamp_type", *(("timestamp",) if dialect.timestamp else ()))
-    lacking = [role for role in looked_for if not _is_in_sample(getattr(dialect, role), field_names, sample)]
+    lacking = [role for role in looked_for if not _is_in_sample(getattr(dialect, role), field_names, rows)]
     refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
-    refuse_two_kinds(path, dialect, sample, options)
+    refuse_two_kinds(path, dialect, rows, options)
     places = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
     places |= places_by_name(path, dialect, lacking, field_names, options)
     places |= markers_by_name(path, dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
-    refuse_absent_values(path, dialect, sample, options)
+    refuse_absent_values(path, dialect, rows, options)
     if dialect.value and not dialect.listed:
         parts = {role: getattr(dialect, role) for role in ROLES}
         is_open = any(parts[role] is None and role not in options.fields for role in PLACES)
-        deep_names = {name for row in sample for name in names_far_within(row)} if is_open else set()
+        deep_names = {name for row in rows for name in names_far_within(row)} if is_open else set()
         refuse_likely_places(path, parts, field_names | deep_names, options)
         refuse_windows(path, parts, field_names, options)
-        flag = check_delete_flags(path, dialect, sample, field_names, options)
+        flag = check_delete_flags(path, dialect, rows, field_names, options)
         dialect = _changed(dialect, (("delete_flag", flag),))
     return dialect
+
+
+def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
+    """The dialect with the encodings that it leaves to its tool's users. Raises InputError."""
+    path, layout, rows, _, _, options = sample
+    encodings = encodings_of(path, dialect, rows, options)
+    of_arrays, notes = array_encodings(path, layout, dialect, rows, options)
+    notes += notes_on_printed_bytes(dialect, encodings, rows)
+    if options.dialect is None and encodings["value_encoding"] == "text":
+        notes += note_on_base64_values(layout, dialect, rows)
+    return _noted(_changed(dialect, tuple((encodings | of_arrays).items())), notes)
+
+
+def _noted(dialect: Dialect, notes: tuple[str, ...]) -> Dialect:
+    return _changed(dialect, (("notes", dialect.notes + notes),)) if notes else dialect
 
 
 @lru_cache(FORMS_REMEMBERED)
@@ -234,52 +274,3 @@ def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
 def _is_in_sample(dotted: str | None, field_names: frozenset[str], sample: list[Row]) -> bool:
     """Whether a field is in the sample, whose names are known two levels deep."""
     return dotted in field_names or any(True for _ in values_at(sample, dotted))
-
-
-def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> dict[str, str]:
-    encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
-    may_be_null = not options.tombstone and dialect.null_literal is None
-    # Offsets are texts where ClickHouse writes every column as one, in JSONStringsEachRow.
-    offsets = values_at(sample, dialect.offset if may_be_null and dialect.layouts != ("csv_lines",) else None)
-    if _all_texts_match(_NUMBER, offsets):
-        encodings["null_literal"] = _CLICKHOUSE_NULL
-    if set(encodings.values()) == {"python"}:
-        encodings["headers_encoding"] = "python"
-    if "python" in encodings.values() and may_be_null:
-        encodings["null_literal"] = PYTHON_NONE  # as Python writes null where it writes bytes so
-    return encodings
-
-
-def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:
-    """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
-    declared, place = getattr(dialect, f"{role}_encoding"), getattr(dialect, role)
-    if declared != "text":
-        return str(declared)
-    if not dialect.byte_exact:  # else a producer sent such texts, and they are the bytes that Kafka has
-        refuse_addresses(path, role, values_at(sample, place))
-        texts = (text for text in texts_among(values_at(sample, place)) if text != PYTHON_NONE)
-        if _all_texts_match(PYTHON_BYTES, texts):
-            return "python"
-    if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
-        return "json"
-    return "text"
-
-
-def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
-    """Whether there is text that is not empty, and all of it matches."""
-    texts = texts_among(values)
-    first = next(texts, None)
-    return first is not None and all(map(pattern.fullmatch, chain([first], texts)))
-
-
-_CLICKHOUSE_NULL = "\u1d3a\u1d41\u1d38\u1d38"  # NULL in small capitals, which is nobody's data
-_NUMBER = re.compile(r"\d+")
-
-
-def _is_json(key: Any) -> bool:
-    """Whether a key is a JSON value other than a string, or an object that stands for bytes."""
-    if isinstance(key, dict):
-        if "isPayloadNull" in key:
-            return not key["isPayloadNull"] and not isinstance(key.get("payload"), str)
-        return not (key.get("type") == "Buffer" and "data" in key)
-    return key is not None and not isinstance(key, str)

@@ -4,7 +4,6 @@ A guess would lose keys or join them, and nothing in the result would show it.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -29,19 +28,6 @@ from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
 from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, name_list, shown
 from kcompact.errors import InputError
-
-_JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
-
-
-def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
-    """Raise InputError where all keys or values are the addresses of Java's byte arrays."""
-    texts = list(texts_among(values))
-    if texts and all(map(_JAVA_ADDRESS.fullmatch, texts)):
-        raise InputError(
-            f"{path}: {role}s such as {texts[0]} are addresses of Java objects: the data were not exported",
-            hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key));"
-            " or export as JSON lines (kcat -J)",
-        )
 
 
 def refuse_misnamed(path: str, lacking: list[str], options: ReadOptions, field_names: frozenset[str]) -> None:

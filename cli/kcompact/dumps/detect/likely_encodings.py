@@ -1,17 +1,19 @@
 """Texts that are base64 or hex though nothing says so: by lengths or letters, or as they decode to text.
 
-And those that are what Python prints of bytes, and numbers that somebody has rounded.
+And those that are what Python or Java prints of bytes, and numbers that somebody has rounded.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import by_jq, shown
+from kcompact.errors import InputError
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
 _LOOKED_AT = 200
@@ -88,6 +90,20 @@ def is_printable(data: bytes) -> bool:
         return all(character.isprintable() or character in "\t\r\n" for character in data.decode())
     except UnicodeDecodeError:
         return False
+
+
+_JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
+
+
+def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
+    """Raise InputError where all keys or values are the addresses of Java's byte arrays."""
+    texts = list(texts_among(values))
+    if texts and all(map(_JAVA_ADDRESS.fullmatch, texts)):
+        raise InputError(
+            f"{path}: {role}s such as {texts[0]} are addresses of Java objects: the data were not exported",
+            hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key));"
+            " or export as JSON lines (kcat -J)",
+        )
 
 
 def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
@@ -188,3 +204,56 @@ def is_rounded_text(key: Any) -> bool:
 def is_rounded_number(key: Any) -> bool:
     """Whether a number of JSON has a fraction, or an exponent, and is too large for all whole ones."""
     return isinstance(key, float) and 2**53 <= abs(key) < 2**64  # beyond, whole numbers are floats here, too
+
+
+def encodings_of(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> dict[str, Any]:
+    """How keys and values are encoded where the dialect leaves it to its tool's users, and what null is then.
+
+    Raises InputError.
+    """
+    encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
+    may_be_null = not options.tombstone and dialect.null_literal is None
+    # Offsets are texts where ClickHouse writes every column as one, in JSONStringsEachRow.
+    offsets = values_at(sample, dialect.offset if may_be_null and dialect.layouts != ("csv_lines",) else None)
+    if _all_texts_match(_NUMBER, offsets):
+        encodings["null_literal"] = _CLICKHOUSE_NULL
+    if set(encodings.values()) == {"python"}:
+        encodings["headers_encoding"] = "python"
+    if "python" in encodings.values() and may_be_null:
+        encodings["null_literal"] = PYTHON_NONE  # as Python writes null where it writes bytes so
+    return encodings
+
+
+def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:
+    """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
+    declared, place = getattr(dialect, f"{role}_encoding"), getattr(dialect, role)
+    if declared != "text":
+        return str(declared)
+    if not dialect.byte_exact:  # else a producer sent such texts, and they are the bytes that Kafka has
+        refuse_addresses(path, role, values_at(sample, place))
+        texts = (text for text in texts_among(values_at(sample, place)) if text != PYTHON_NONE)
+        if _all_texts_match(PYTHON_BYTES, texts):
+            return "python"
+    if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
+        return "json"
+    return "text"
+
+
+def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
+    """Whether there is text that is not empty, and all of it matches."""
+    texts = texts_among(values)
+    first = next(texts, None)
+    return first is not None and all(map(pattern.fullmatch, chain([first], texts)))
+
+
+_CLICKHOUSE_NULL = "\u1d3a\u1d41\u1d38\u1d38"  # NULL in small capitals, which is nobody's data
+_NUMBER = re.compile(r"\d+")
+
+
+def _is_json(key: Any) -> bool:
+    """Whether a key is a JSON value other than a string, or an object that stands for bytes."""
+    if isinstance(key, dict):
+        if "isPayloadNull" in key:
+            return not key["isPayloadNull"] and not isinstance(key.get("payload"), str)
+        return not (key.get("type") == "Buffer" and "data" in key)
+    return key is not None and not isinstance(key, str)

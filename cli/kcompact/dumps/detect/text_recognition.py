@@ -6,8 +6,9 @@ from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
-from kcompact.dumps.detect.doubtful_samples import refuse_addresses, refuse_missing_columns
+from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.likely_encodings import refuse_addresses
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
