@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, cast
 
 from kcompact.errors import OutputError
-from kcompact.storage.lookup import is_folder, is_there
+from kcompact.storage.lookup import is_folder, is_there, raise_error
 
 system: Any = os
 """In use: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir, chmod, chown."""
@@ -108,7 +108,7 @@ def flush_tree(path: Path) -> None:
 
     Of many files several at a time: the file system then writes them down together, ten times as fast.
     """
-    below = os.walk(path, onerror=_raise) if is_folder(path) else ()
+    below = os.walk(path, onerror=raise_error) if is_folder(path) else ()
     paths = [str(path), *(f"{folder}/{name}" for folder, *names in below for name in chain(*names))]
 
     def flush_share(first: int) -> None:
@@ -118,10 +118,6 @@ def flush_tree(path: Path) -> None:
     with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as threads:
         # Waits for all, and raises what any of them met.
         list(threads.map(flush_share, range(min(_FLUSHED_AT_ONCE, len(paths)))))
-
-
-def _raise(error: OSError) -> NoReturn:
-    raise error
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:

@@ -8,6 +8,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import NoReturn
 
 _NOTHING_THERE = {errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP}
 
@@ -43,3 +44,8 @@ def leads_back(path: str) -> bool:
     """Whether a link leads to a folder that it lies in, at whatever depth."""
     target = os.path.realpath(path)  # Path.resolve raises for a circle of links
     return Path(os.path.realpath(Path(path).parent)).is_relative_to(target)
+
+
+def raise_error(error: OSError) -> NoReturn:
+    """For ``os.walk``, which else passes over a folder that it may not look into."""
+    raise error

@@ -24,7 +24,7 @@ from kcompact.dumps.files.stored import (
     stored_files,
 )
 from kcompact.errors import InputError
-from kcompact.storage.lookup import is_file, is_folder, is_there, leads_back
+from kcompact.storage.lookup import is_file, is_folder, is_there, leads_back, raise_error
 from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
@@ -201,7 +201,7 @@ def _require_listable(pattern: str) -> None:
             if is_marked_folder(Path(folder).name) or not _is_folder(folder):
                 continue
             if part == "**":
-                for _ in os.walk(folder, onerror=_raise):
+                for _ in os.walk(folder, onerror=raise_error):
                     pass
             elif glob.has_magic(part):
                 os.scandir(folder).close()
@@ -214,10 +214,6 @@ def _is_folder(path: str) -> bool:
         return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  isdir says no where it may not look
     except (FileNotFoundError, NotADirectoryError):
         return False
-
-
-def _raise(error: OSError) -> None:
-    raise error
 
 
 def _matches(pattern: str, passed_over: list[str]) -> Iterator[str]:
