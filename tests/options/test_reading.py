@@ -49,6 +49,7 @@ def test_lists_are_parsed() -> None:
         ReadingOptions(fields="key"),
         ReadingOptions(fields="=x"),
         ReadingOptions(fields="key=a,value=v,key=b"),
+        ReadingOptions(fields="id=i,key=k,value=v"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options: ReadingOptions) -> None:

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, whole_number
+from kcompact.dumps.dialects.dialect import ROLES
 from kcompact.dumps.dialects.paths import between_commas
 from kcompact.dumps.options import DISPENSABLE, NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
@@ -107,6 +108,11 @@ def _fields(text: str | None) -> dict[str, str]:
                 hint="name one field for each part; keys of several fields of the value are --key-field a,b",
             )
         fields[part.strip()] = name.strip()
+    if unknown := fields.keys() - {*ROLES}:
+        raise InputError(
+            f"--fields {', '.join(sorted(unknown))}: no such part of a record",
+            hint=f"parts: {', '.join(ROLES)}",
+        )
     return fields
 
 

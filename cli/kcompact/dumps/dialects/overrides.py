@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import QUOTING, ROLES, TYPED, Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, TYPED, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.paths import escaped, unescaped
 from kcompact.dumps.options import ReadOptions
@@ -54,12 +54,6 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
 
     Raises InputError.
     """
-    unknown = set(options.fields) - set(ROLES)
-    if unknown:
-        raise InputError(
-            f"--fields {', '.join(sorted(unknown))}: no such part of a record",
-            hint=f"parts: {', '.join(ROLES)}",
-        )
     changes: dict[str, Any] = {**options.places, "cdc": options.cdc}
     if options.canonical_keys:
         changes["canonical_keys"] = True
