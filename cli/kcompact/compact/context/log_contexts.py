@@ -86,9 +86,12 @@ def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
 
 
 def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
-    """The contexts, now that the dump shows whether it goes on from the state's output, and notes.
+    """The contexts, now that the dump shows how it stands to the state, and notes.
 
-    A log that was dumped in full again is cleaned from its start. Raises InputError for another state's dump.
+    A state of no output is taken as it stands. Else the dump goes on from that output (``missing`` is None),
+    perhaps beside all of a log that the last run left out; or it is without it, with every log in full again.
+    A log whose earlier records are there again is cleaned from its start, in either case. Raises InputError
+    where it is neither: another state's dump.
     """
     state.check_logs({whole.log: whole.last_offset for whole in merged(index.summaries).values()})
     if state.state.files is None:
