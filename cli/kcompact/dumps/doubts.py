@@ -4,7 +4,8 @@ from shlex import quote
 from typing import NamedTuple
 
 from kcompact.counted import counted
-from kcompact.dumps.dialects.dialect import QUOTING, Dialect
+from kcompact.dumps.count_names import ComposedName, CountName
+from kcompact.dumps.dialects.dialect import QUOTING, Dialect, Quoting
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 
 
@@ -39,7 +40,7 @@ def doubt_about(
     counts = {
         form: count
         for form in sorted(dialect.doubtful_key if role == "key" else dialect.doubtful_value)
-        if (count := notes.counts.get(f"{form}_{role}", 0))
+        if (count := notes.counts.get(ComposedName(f"{form}_{role}"), 0))
         and not _is_settled(form, role, settled_by, notes, any_quote_tells=any_quote_tells)
     }
     if not counts:
@@ -62,7 +63,7 @@ def doubt_about(
 
 
 def _is_settled(
-    form: str, role: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool
+    form: str, role: str, settled_by: CountName | Quoting | None, notes: SplitNotes, *, any_quote_tells: bool
 ) -> bool:
     """Whether other records show that the tool writes the form for one thing only.
 
@@ -75,13 +76,13 @@ def _is_settled(
     quoted = notes.counts.get("quoted_cells", 0)
     if form == "missing":
         return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES[role]))
-    is_null = any(notes.counts.get(f"missing_{role}") for role in ("key", "value"))
+    is_null = any(notes.counts.get(ComposedName(f"missing_{role}")) for role in ("key", "value"))
     return is_null or notes.fields_seen.get("record", 0) > quoted
 
 
 _FORMS = {"missing": "no", "empty": "an empty"}
 _WHERE_QUOTED_ONLY = "a tool that quotes only where it must, such as pandas,"
-_NEEDLESS_QUOTES = {
+_NEEDLESS_QUOTES: dict[str, tuple[CountName, ...]] = {
     "key": ("empty_key", "empty_value", "quoted_words"),
     "value": ("empty_value", "quoted_words"),  # Commons CSV quotes an empty text in the first column alone
 }
@@ -91,8 +92,8 @@ def _words(dialect: Dialect, notes: SplitNotes, role: str) -> list[str]:
     """The spellings of the dialect's word for null that keys or values have."""
     if dialect.null_literal is None:
         return []
-    upper = notes.counts.get(f"upper_literal_{role}", 0)
-    lower = notes.counts.get(f"literal_{role}", 0) - upper
+    upper = notes.counts.get(ComposedName(f"upper_literal_{role}"), 0)
+    lower = notes.counts.get(ComposedName(f"literal_{role}"), 0) - upper
     return [dialect.null_literal] * (lower > 0) + [dialect.null_literal.upper()] * (upper > 0)
 
 

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from kcompact.counted import counted
+from kcompact.dumps.count_names import ComposedName
 from kcompact.dumps.dialects.dialect import ROLES, TYPED, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.change_events import FORMATS
@@ -45,7 +46,7 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
 def _no_such_fields(path: str, fields: tuple[str, ...], file_notes: Mapping[int, SplitNotes]) -> InputError:
     """The error for ``--key-field`` with names that no value has."""
     for name in FORMATS:
-        if any(notes.counts.get(f"{name}_events") for notes in file_notes.values()):
+        if any(notes.counts.get(ComposedName(f"{name}_events")) for notes in file_notes.values()):
             return InputError(
                 f"{path}: no value has the field {', '.join(fields)}; they are change events of {name}",
                 hint=f"--cdc {name} looks it up in the row, after the change or before it",

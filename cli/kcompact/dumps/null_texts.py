@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from kcompact.counted import counted
+from kcompact.dumps.count_names import ComposedName
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.unexported import is_size
@@ -136,7 +137,7 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
         NullText(role, text, count)
         for role in _text_roles(file)
         for name, text in NULL_TEXTS.items()
-        if (count := notes.counts.get(f"{name}_{role}"))
+        if (count := notes.counts.get(ComposedName(f"{name}_{role}")))
         # Who writes nothing for null may mean the word.
         and (name in NULLS_OF_DATABASES or not is_beside)
     ]

@@ -3,6 +3,7 @@
 from shlex import quote
 
 from kcompact.counted import counted
+from kcompact.dumps.count_names import CountName
 from kcompact.dumps.null_texts import notes_on_null_texts
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
@@ -24,7 +25,7 @@ _NAMES_ALONE = (
 _REPLACED = "with U+FFFD, which kafka-dump-log prints for bytes that are no UTF-8: kcat -J keeps them"
 _BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
 _ZONELESS = "without a time zone: read as UTC"
-_REMARKS = {
+_REMARKS: dict[CountName, tuple[str, str]] = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
     "skipped_control_records": ("control record", "(transaction markers) left out"),
     "headers_without_values": ("record", _NAMES_ALONE),

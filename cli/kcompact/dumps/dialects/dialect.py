@@ -1,7 +1,9 @@
 """Dialects: how one tool's dump differs from another's, and how its fields are to be read. Data, no code."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from kcompact.dumps.count_names import CountName
 
 ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
 JUDGING = ("delete_flag", "key_error", "value_error")
@@ -9,7 +11,8 @@ JUDGING = ("delete_flag", "key_error", "value_error")
 JSON = ("json_lines", "json_objects", "json_array")
 TYPED = {"avro", "parquet"}
 
-QUOTING = "quoting"
+Quoting = Literal["quoting"]
+QUOTING: Quoting = "quoting"
 """Instead of a count: how cells are quoted shows whether the tool tells null from empty (``doubts.py``)."""
 
 
@@ -66,8 +69,8 @@ class Dialect:
     doubtful_value: frozenset[str] = frozenset()
     # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all;
     # or QUOTING.
-    key_settled_by: str | None = None
-    value_settled_by: str | None = None
+    key_settled_by: CountName | Quoting | None = None
+    value_settled_by: CountName | Quoting | None = None
     null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON
 
     key_marker: str | None = None  # a field that says how the key is encoded: true or "base64", "hex"

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.broker.log_names import LogName
+from kcompact.dumps.count_names import ComposedName, CountName
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
@@ -18,7 +19,7 @@ from kcompact.dumps.records.timestamps import PER_MS, SMALLEST_NS, SMALLEST_US
 _TEN_DIGITS = (10**9, 10**10)
 _LARGEST_SECONDS = 9 * 10**15
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
-_FLAGGED = {
+_FLAGGED: dict[CountName, int] = {
     "quoted_cells": c.QUOTED,
     "freely_quoted_cells": c.FREELY_QUOTED,
     "quoted_words": c.QUOTED_WORD,
@@ -194,12 +195,12 @@ class ScannedRows:
         """Note what the reference would have noted of rows. ``is_table``: every record has every column."""
         if first == last:
             return
-        counts: dict[str, int] = {}
+        counts: dict[CountName, int] = {}
         notes.see("record", last - first)
         for role, column in (("key", c.KEY_KIND), ("value", c.VALUE_KIND)):
             kinds = np.bincount(self[column][first:last], minlength=c.LITERAL + 1).tolist()
             notes.see(role, last - first - (0 if is_table else kinds[c.MISSING]))
-            counts |= {f"{word}_{role}": kinds[kind] for kind, word in _COUNTED.items()}
+            counts |= {ComposedName(f"{word}_{role}"): kinds[kind] for kind, word in _COUNTED.items()}
         if self._dialect.timestamp_unit == "auto":
             is_number = self[c.CLOCK][first:last] == c.OTHER
             clocks = self[c.TIMESTAMP][first:last][is_number]

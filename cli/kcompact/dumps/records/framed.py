@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, ClassVar, NamedTuple
+from typing import BinaryIO, ClassVar, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ class Frame(NamedTuple):
 TOO_LARGE = (
     f"no end of the record within {LARGEST_RECORD_BYTES:,} bytes, the most that Kafka's own sizes can say"
 )
-NOISE_LINES = "skipped_noise_lines"  # lines in which a tool talks about itself: a count of SplitNotes
+NOISE_LINES: Final = "skipped_noise_lines"  # lines in which a tool talks about itself: a count of SplitNotes
 NOT_A_RECORD_HINT = (
     "export the dump again as JSON (kcat -J), with nothing but records in it; mended by hand, a record may be"
     " lost"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kcompact.broker.log_names import LogName
+from kcompact.dumps.count_names import CountName
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
@@ -81,20 +82,20 @@ class Reject:
 class SplitNotes:
     """Notes on a split, made while it is indexed. The layout fills it, the engine carries it to the driver.
 
-    After a reject a layout may stop. ``counts`` are warnings by name ("lossy_keys", "skipped_noise_lines",
-    "trailing_null_element", ...), ``examples`` a few of each, printable.
+    After a reject a layout may stop. ``counts`` are warnings by name (``CountName``), ``examples`` a few of
+    each, printable.
     """
 
     logs: dict[int, LogName] = field(default_factory=dict)  # by log_id
     left_out: set[LogName] = field(default_factory=set)  # logs whose records were not asked for
     rejects: list[Reject] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[CountName, int] = field(default_factory=dict)
     fields_seen: dict[str, int] = field(default_factory=dict)  # records that have a key, value, ...
-    examples: dict[str, list[str]] = field(default_factory=dict)
+    examples: dict[CountName, list[str]] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)  # topic -> tables whose rows its events change
     key_type: str | None = None  # of typed keys, as equal bytes may be two keys; None: bytes compare right
 
-    def count(self, name: str, more: int = 1) -> None:
+    def count(self, name: CountName, more: int = 1) -> None:
         """Count so many more in ``counts``; none leave it as it is."""
         if more:
             self.counts[name] = self.counts.get(name, 0) + more

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
+from kcompact.dumps.count_names import ComposedName, CountName
 from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.dialects.paths import path_of
@@ -90,7 +91,7 @@ class FieldRules:
         errors = {"key": self.dialect.key_error or "", "value": self.dialect.value_error or ""}
         self.sized = {role for role, field in errors.items() if is_size(field, role)}  # in Kafka, by a field
 
-    def count(self, name: str, example: str | None = None) -> None:
+    def count(self, name: CountName, example: str | None = None) -> None:
         """One more of what ``name`` counts."""
         self.notes.count(name)
         if example is not None:
@@ -212,16 +213,16 @@ class FieldRules:
         """The key or value that a "missing" or "empty" one stands for, or the size ``beside`` it says."""
         if role in self.sized and is_size_of_null(beside):
             return None
-        self.count(f"{form}_{role}")
+        self.count(ComposedName(f"{form}_{role}"))
         return None if getattr(self.dialect, f"{form}_{role}") == "null" else b""
 
     def is_literal(self, text: bytes, role: str) -> bool:
         """Whether text is the dialect's word for null."""
         if text not in self._literals or (role == "key" and not self.dialect.literal_keys):
             return False
-        self.count(f"literal_{role}")
+        self.count(ComposedName(f"literal_{role}"))
         if text != self._literal:
-            self.count(f"upper_literal_{role}")
+            self.count(ComposedName(f"upper_literal_{role}"))
         return True
 
     def stored(self, data: bytes, role: str, beside: Any = MISSING) -> bytes | None:

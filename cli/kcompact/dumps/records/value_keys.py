@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from kcompact.dumps.count_names import ComposedName
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.json.json_text import ParsedJson, canonical, compact_json, reads_as_json, repeated_member
@@ -74,7 +75,7 @@ class ValueKeys:
                     " records with their keys, which tell it",
                 )
             if self._dialect.cdc is None and (name := format_of(parsed.value)):  # read as if it were none
-                self._rules.count(f"{name}_events")
+                self._rules.count(ComposedName(f"{name}_events"))
             return None
         if self._has_moved(event):
             self._rules.count("moved_rows")

@@ -5,6 +5,7 @@ reader that passes over them merges logs and loses headers. What kcat says about
 """
 
 import re
+from typing import Final
 
 from kcompact.dumps.records.framed import NOISE_LINES
 from kcompact.dumps.records.layout import SplitNotes, UnreadableError
@@ -22,7 +23,7 @@ _OF_KCAT = re.compile(
     rb"|Waiting for group rebalance|Group .* rebalanced |ERROR: )"
     rb"|%[0-7]\|\d+\.\d+\|"  # librdkafka
 )
-UNKNOWN_LINES = "skipped_unknown_lines"  # that begin as kcat's, and are none: a count of SplitNotes
+UNKNOWN_LINES: Final = "skipped_unknown_lines"  # that begin as kcat's, and are none: a count of SplitNotes
 TOOL_HINT = (
     "a line that begins with % is a tool's own, most likely kcat's: export again with kcat -q, and with what"
     " it says in another file (2> LOG)"

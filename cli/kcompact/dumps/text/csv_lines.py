@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, with
 
 _COUNTED_BYTES = 256 << 10  # stay in the processor's cache
 _MOST_THREADS = 8
-CR_LF_ROWS = "cr_lf_rows"  # a count of SplitNotes
-BLANK_LINES = "blank_lines"  # likewise, between rows of which the last cell may have ended in a line end
+CR_LF_ROWS: Final = "cr_lf_rows"  # a count of SplitNotes
+BLANK_LINES: Final = "blank_lines"  # likewise, behind rows whose last cell may have ended in a line end
 _UNFINISHED = "a quoted field does not end before the file does"
 _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
 

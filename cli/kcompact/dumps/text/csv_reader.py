@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from itertools import takewhile
 
+from kcompact.dumps.count_names import ComposedName
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.paths import fields_read
 from kcompact.dumps.json.json_text import end_of_value
@@ -263,7 +264,7 @@ class CsvReader:
         if rules.is_literal(cell, role):
             return None
         if cell in _COUNTED:
-            rules.count(f"{_COUNTED[cell]}_{role}")
+            rules.count(ComposedName(f"{_COUNTED[cell]}_{role}"))
         if role == "value" and not self._values:
             return cell
         marker = self._index[f"{role}_marker"]

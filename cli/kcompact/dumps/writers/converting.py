@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from kcompact.counted import counted
+from kcompact.dumps.count_names import CountName
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import OutputPlan
 from kcompact.dumps.records.layout import Chosen, ConversionNotes, DumpFile
@@ -71,7 +72,7 @@ def _doubtful(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNo
                 yield f"{file.path}: {records} with {doubt.format(example=example)}"
 
 
-_DOUBTS = {
+_DOUBTS: dict[CountName, str] = {
     "doubtful_headers": "headers in which a comma, a colon or NULL may be a value's own, as nothing is quoted"
     " ({example}): check them, or export with kcat -J",
     "escapes": "backslashes ({example}), by which ClickHouse, PostgreSQL and MySQL write tabs and line ends:"

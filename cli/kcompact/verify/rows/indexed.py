@@ -10,6 +10,7 @@ import numpy as np
 from kcompact.broker.log_names import LogName
 from kcompact.compact.offset_order import overlapping, unsorted_files
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
+from kcompact.dumps.count_names import CountName
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.note_checks import check_notes, notes_by_file, refuse_doubts
@@ -29,7 +30,7 @@ from kcompact.verify.rows.keyed_rows import COLUMNS, COMMITTED
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
 _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
 
-_DOUBTED = {"replaced_values": "value_hash", "doubtful_headers": "headers_hash"}
+_DOUBTED: dict[CountName, str] = {"replaced_values": "value_hash", "doubtful_headers": "headers_hash"}
 """By what is counted while records are read: the column that may be another one than the topic's."""
 
 
