@@ -731,7 +731,7 @@ def test_a_night_that_lacks_of_a_log_that_the_last_run_left_out_is_noted(
     assert part.exit_code == 0, part.stderr
     run = kcompact("compact", outputs[1], nights[2], *state, "-o", outputs[2])
     assert run.exit_code == 0, run.stderr
-    assert (f"no record of t-1 offsets 2 to {first - 1}, behind the last" in run.stderr) == is_noted
+    assert (f"no record of t-1 offsets 2 to {first - 1}, after the last" in run.stderr) == is_noted
 
 
 def test_what_the_last_run_read_and_removed_is_no_hole(kcompact: Kcompact, tmp_path: Path) -> None:

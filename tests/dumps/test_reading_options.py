@@ -185,7 +185,6 @@ def test_markers_say_which_values_are_base64(path: Path) -> None:
     [
         ({"dialect": "nonsense"}, "no such dialect"),
         ({"dialect": "rpk-meta-only"}, "values were not exported"),
-        ({"fields": {"kex": "id"}}, "no such part"),
         ({"tombstone": "some"}, "--tombstone some"),
         ({"missing_key": "none"}, "--missing-key none"),
     ],

@@ -49,12 +49,19 @@ def test_lists_are_parsed() -> None:
         ReadingOptions(fields="key"),
         ReadingOptions(fields="=x"),
         ReadingOptions(fields="key=a,value=v,key=b"),
-        ReadingOptions(fields="id=i,key=k,value=v"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options: ReadingOptions) -> None:
     with pytest.raises(InputError, match=r"--(partitions|fields|cdc|key-field)"):
         read_options(options)
+
+
+@pytest.mark.parametrize("fields", ["id=i,key=k,value=v", "kex=id"])
+def test_a_part_that_no_record_has_is_refused_with_those_that_there_are(fields: str) -> None:
+    parts = "topic, partition, offset, timestamp, timestamp_type, key, value, headers"
+    message = rf"^--fields (id|kex): no such part of a record\nhint: parts: {parts}$"
+    with pytest.raises(InputError, match=message):
+        read_options(ReadingOptions(fields=fields))
 
 
 def test_a_part_that_a_record_can_do_without_may_be_none() -> None:
