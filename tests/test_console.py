@@ -12,6 +12,9 @@ from conftest import Run
 
 KCOMPACT = [sys.executable, "-P", "-m", "kcompact"]
 SAMPLE = Path(__file__).parents[1] / "samples" / "orders.jsonl"
+needs_full_device = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="Linux alone has a device that is always full"
+)
 
 
 @pytest.mark.slow
@@ -49,7 +52,7 @@ def test_the_exit_code_tells_what_nobody_reads(line: str, tmp_path: Path) -> Non
     assert process.returncode == 1
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@needs_full_device
 @pytest.mark.parametrize("line", ["inspect nowhere", "inspect --no-such-option"])
 def test_the_exit_code_tells_what_a_full_disk_does_not_hold(line: str) -> None:
     with Path("/dev/full").open("w") as full:
@@ -72,7 +75,7 @@ def test_a_stream_that_is_closed_is_named(closed: str, line: str, complaint: str
     assert (run.returncode, run.stderr.partition("\n")[0]) == (2, complaint)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@needs_full_device
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2> >(:)"])
 @pytest.mark.parametrize("option", ["--annotations", "--verbose"])

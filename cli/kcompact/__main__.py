@@ -46,9 +46,9 @@ def _fill_closed_streams() -> None:
         except OSError:
             os.open(os.devnull, mode)
     if sys.stdout is None:
-        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  open to the end
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  stays open until the process ends
     if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  open to the end, too
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  stays open until the process ends
 
 
 def _leave_out_working_folder() -> None:

@@ -35,7 +35,7 @@ class Nights:
 
     def compact(self, topic: CleanedTopic, kcompact: Cli) -> None:
         """One night: the broker left the same records and the same checkpoint."""
-        stage, seed = topic.before, f"seed {topic.work.seed}, night {topic.number}, {self.dump}"
+        stage, night = topic.before, f"seed {topic.work.seed}, night {topic.number}, {self.dump}"
         new = self.folder / f"new-{topic.number}.jsonl"
         new.write_bytes(lines_from(stage.folder / self.dump, self.exported))
         last, output = (self.folder / f"out-{number}.jsonl" for number in (topic.number - 1, topic.number))
@@ -59,13 +59,13 @@ class Nights:
             *given,
         )
 
-        assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), seed
+        assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), night
         left = topic.after.folder / self.dump
-        assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(left)), seed
+        assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(left)), night
         checkpoint = read_checkpoint(self.folder / "state" / "cleaner-offset-checkpoint")
-        assert checkpoint == topic.after.checkpoint, seed
+        assert checkpoint == topic.after.checkpoint, night
         run = kcompact("verify", *dumps, left, *known_checkpoint(stage.folder), *given)
-        assert run.exit_code == 0, f"{seed}: {run.stdout}{run.stderr}"
+        assert run.exit_code == 0, f"{night}: {run.stdout}{run.stderr}"
 
 
 def lines_from(dump: Path, first_offsets: dict[int, int]) -> bytes:

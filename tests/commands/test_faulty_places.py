@@ -20,11 +20,14 @@ from kcompact.storage.scratch import create_part, scratch_folder
 from other_user import folder_for_all, other_user
 
 ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
+needs_full_device = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="Linux alone has a device that is always full"
+)
 MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@needs_full_device
 @pytest.mark.parametrize("line", ["--help", "inspect --dialects", "--version"])
 def test_a_full_standard_output_is_named(line: str) -> None:
     with Path("/dev/full").open("w") as full:
@@ -45,7 +48,7 @@ def test_a_full_standard_output_is_named(line: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@needs_full_device
 def test_a_table_that_cannot_be_shown_is_all_that_is_missing(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     line = [sys.executable, "-c", MAIN, "compact", str(ORDERS), "-o", str(out)]
@@ -56,7 +59,7 @@ def test_a_table_that_cannot_be_shown_is_all_that_is_missing(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@needs_full_device
 def test_no_report_is_left_of_a_dump_that_cannot_be_written(tmp_path: Path) -> None:
     report = tmp_path / "report"
     line = [sys.executable, "-c", MAIN, "compact", str(ORDERS), "-o", "-", "--report", str(report)]

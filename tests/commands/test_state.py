@@ -389,7 +389,7 @@ def test_a_full_dump_of_a_log_that_starts_later_now_is_taken_once_that_is_said(
         run = kcompact(command, new, "--state", state, *output, *start)
         assert run.exit_code == 2
         assert f"it lacks t-0 offset {3 if start else 0}" in run.stderr
-        assert "or the log starts behind it now (--log-start-offset)" in run.stderr
+        assert "or the log starts after it now (--log-start-offset)" in run.stderr
     run = kcompact(command, new, "--state", state, *output, "--log-start-offset", "t-0=4")
     assert run.exit_code == 0, run.stderr
     if output:

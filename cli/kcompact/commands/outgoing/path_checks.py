@@ -51,7 +51,8 @@ def _is_standard_input(path: str) -> bool:
     if path == STDIN:
         return True
     with suppress(OSError):  # closed
-        return is_descriptor(path) and not is_file(path) and os.path.samestat(os.fstat(0), os.stat(path))  # noqa: PTH116  beside fstat
+        is_pipe = is_descriptor(path) and not is_file(path)
+        return is_pipe and os.path.samestat(os.fstat(0), Path(path).stat())
     return False
 
 

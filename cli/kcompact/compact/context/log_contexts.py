@@ -269,7 +269,7 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
                     name,
                     f"it lacks {name} offset {record.offset}, which the state knows as the latest of its key,"
                     " and has no later one of that key; unless its tombstone has come and gone since, or the"
-                    " log starts behind it now (--log-start-offset), this is no full dump",
+                    " log starts after it now (--log-start-offset), this is no full dump",
                 )
     unknown = wanted.keys() - {log_id for log_id, _ in [*present, *later]}
     before = {i: state.state.aborted.get(index.names[i], ()) for i in unknown}

@@ -3,10 +3,10 @@
 Each step may refuse the file or ask the user; the first that does speaks alone. So the order counts:
 
 1. ``recognition.py``: which kind of file. Binary formats by their first bytes; then the lines of a tool
-   before and behind the records go, so that the first byte is one of a record: JSON or text.
+   before and after the records go, so that the first byte is one of a record: JSON or text.
 2. ``json_recognition.py``, ``text_recognition.py``: how records lie in it. Text is tried from the most
    telling form to the least: kafka-dump-log, labels of kafka-console-consumer, a header line, a key and a
-   value in a line. What would be taken for the next form, as lines behind a prefix, is refused between them.
+   value in a line. What would be taken for the next form, as lines after a prefix, is refused between them.
 3. ``choosing.py``: how fields are named and encoded, for JSON and for CSV with a header line.
 
    * The dialect; then Avro's own JSON, whose objects around values would be taken for keys and values.
