@@ -1,15 +1,14 @@
 from dataclasses import dataclass
-from typing import ClassVar
 
 import typer
 from typer.testing import CliRunner
 
-from kcompact.options.groups import option, repeatable, spread_options
+from kcompact.options.groups import OptionGroup, option, repeatable, spread_options
 
 
 @dataclass(frozen=True)
-class Fruit:
-    panel: ClassVar = "Fruit"
+class Fruit(OptionGroup):
+    panel = "Fruit"
     apples: int = option("How many.", "N", default=1)
     pears: list[str] = repeatable("Of which trees.", "TREE")
 

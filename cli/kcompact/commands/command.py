@@ -11,6 +11,7 @@ from kcompact.dumps.files.unreadable import LeavingOutError, described
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.errors import ExitCode, InputError
 from kcompact.options.dump_options import ReadingOptions, read_options
+from kcompact.options.groups import OptionGroup
 from kcompact.options.run_options import RunOptions
 from kcompact.storage.lookup import mode_of
 
@@ -56,8 +57,9 @@ class Command:
 
     def _other_files(self) -> list[str]:
         """The files beside the dumps that the groups of options name."""
-        groups = [getattr(self, member.name) for member in fields(self) if member.name != "left_out"]
-        return [path for group in groups for path in getattr(group, "files", []) if path]
+        values = [getattr(self, member.name) for member in fields(self)]
+        groups = [value for value in values if isinstance(value, OptionGroup)]
+        return [path for group in groups for path in group.files if path]
 
     def notes_on_left_out(self, *, quotes: bool = True) -> list[str]:
         """For reports: what is not in them. ``quotes`` of what cannot be read may hold keys."""

@@ -2,11 +2,10 @@
 
 import enum
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcompact.digits import INT_MAX, whole_number
 from kcompact.errors import PolicyError
-from kcompact.options.groups import flag, option
+from kcompact.options.groups import OptionGroup, flag, option
 
 
 class NullKeys(enum.StrEnum):
@@ -30,10 +29,10 @@ def parse_rounds(text: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class CleaningOptions:
+class CleaningOptions(OptionGroup):
     """Decisions that a broker does not ask for."""
 
-    panel: ClassVar = "Cleaning"
+    panel = "Cleaning"
     drop_tombstones: bool = flag("Remove latest tombstones at once, as if their horizon had passed.")
     null_keys: NullKeys = option("Records without key: a broker drops them.", default=NullKeys.ERROR)
     rounds: str = option(

@@ -1,7 +1,6 @@
 """The options that say how a dump is to be read, where recognition cannot know."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, whole_number
@@ -11,14 +10,14 @@ from kcompact.dumps.options import DISPENSABLE, NOTHING_LEFT_OUT, LeftOut, ReadO
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
 from kcompact.options.completion import dialect_names, topic_names
-from kcompact.options.groups import flag, option, repeatable
+from kcompact.options.groups import OptionGroup, flag, option, repeatable
 
 
 @dataclass(frozen=True)
-class ReadingOptions:
+class ReadingOptions(OptionGroup):
     """ReadOptions as given on the command line, unread."""
 
-    panel: ClassVar = "Reading (default: recognised)"
+    panel = "Reading (default: recognised)"
     topic: list[str] = repeatable("Read only this topic. Repeatable.", "TOPIC", autocompletion=topic_names)
     partitions: str | None = option("Read only these partitions, such as 0,3-5.", "LIST")
     dialect: str | None = option(

@@ -1,15 +1,15 @@
 """A group of options is a frozen dataclass, a field for each option; commands take it as one parameter.
 
-A group's ``panel`` is the heading of its options in ``--help-all``: every option of a command, nothing cut
-however narrow the terminal.
+``--help-all`` shows every option of a command under its group's heading, nothing cut however narrow the
+terminal.
 """
 
 import functools
 import inspect
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from dataclasses import MISSING, field, fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -19,6 +19,18 @@ from kcompact.errors import InputError
 _NAMES, _SETTINGS = "names", "settings"
 _NAMES_WIDTH = 26  # a longer name has a line of its own
 _MAY_BE_EMPTY = {"key", "key_base64"}  # an empty key is a key
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """Some options of a command. ``panel`` is their heading in ``--help-all``."""
+
+    panel: ClassVar[str]
+
+    @property
+    def files(self) -> Sequence[str | None]:
+        """Files to read that its options name, other than dumps and states; None where one is not given."""
+        return ()
 
 
 def option(help_text: str, metavar: str | None = None, *names: str, default: Any = None, **more: Any) -> Any:
@@ -59,9 +71,9 @@ def spread_options(command: Callable[..., int]) -> Callable[..., int]:
     PolicyOptions.
     """
     shown: list[inspect.Parameter] = []
-    groups: dict[str, type[Any]] = {}
+    groups: dict[str, type[OptionGroup]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        if is_dataclass(parameter.annotation) and isinstance(parameter.annotation, type):
+        if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, OptionGroup):
             groups[parameter.name] = parameter.annotation
             shown += _parameters(parameter.annotation)
         else:
@@ -80,7 +92,7 @@ def spread_options(command: Callable[..., int]) -> Callable[..., int]:
     return spread
 
 
-def given_options(group: Any) -> list[str]:
+def given_options(group: OptionGroup) -> list[str]:
     """The names of a group's options that have another value than their default."""
     return [
         member.metadata[_NAMES][0] if member.metadata[_NAMES] else f"--{member.name.replace('_', '-')}"
@@ -90,7 +102,7 @@ def given_options(group: Any) -> list[str]:
     ]
 
 
-def _parameters(group: type[Any]) -> list[inspect.Parameter]:
+def _parameters(group: type[OptionGroup]) -> list[inspect.Parameter]:
     hints = get_type_hints(group)
     parameters = []
     for member in fields(group):

@@ -2,12 +2,11 @@
 
 import enum
 from dataclasses import dataclass
-from typing import ClassVar
 
 import typer
 
 from kcompact.inspect.severity import Level
-from kcompact.options.groups import annotations_option, flag, option, repeatable
+from kcompact.options.groups import OptionGroup, annotations_option, flag, option, repeatable
 from kcompact.options.output_options import AnswerFormat
 
 
@@ -43,10 +42,10 @@ def _show_dialects(value: bool) -> None:
 
 
 @dataclass(frozen=True)
-class InspectOutputOptions:
+class InspectOutputOptions(OptionGroup):
     """Where the report goes, and how it looks."""
 
-    panel: ClassVar = "Output"
+    panel = "Output"
     dialects: bool = flag(
         "List the dialects that are recognised, and exit.", callback=_show_dialects, is_eager=True
     )
@@ -59,10 +58,10 @@ class InspectOutputOptions:
 
 
 @dataclass(frozen=True)
-class KeyOptions:
+class KeyOptions(OptionGroup):
     """The keys to show the history of; with any of them, nothing else is reported."""
 
-    panel: ClassVar = "History of keys"
+    panel = "History of keys"
     key: list[str] = repeatable(
         "Show each record of this key, and what happens to it; @FILE: one key per line. Repeatable.",
         "KEY|@FILE",
@@ -86,10 +85,10 @@ class KeyOptions:
 
 
 @dataclass(frozen=True)
-class ExpectationOptions:
+class ExpectationOptions(OptionGroup):
     """The limits that the user sets for the dump; None: no limit."""
 
-    panel: ClassVar = "Expectations (exit code 1 where they are not met)"
+    panel = "Expectations (exit code 1 where they are not met)"
     max_null_keys: int | None = option("At most this many records without a key.", "N", min=0)
     max_cross_partition_keys: int | None = option(
         "At most this many keys in several partitions of a topic.", "N", min=0

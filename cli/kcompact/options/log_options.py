@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kcompact.broker.aborted import read_aborted
 from kcompact.broker.checkpoint import read_checkpoint
@@ -15,7 +15,7 @@ from kcompact.broker.segment_lists import read_segments
 from kcompact.broker.text_lines import Open
 from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.errors import PolicyError
-from kcompact.options.groups import option, repeatable
+from kcompact.options.groups import OptionGroup, option, repeatable
 from kcompact.storage.object_stores import is_address, refuse_other_address
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class LogOptions:
+class LogOptions(OptionGroup):
     """Files and offsets as given, unread."""
 
-    panel: ClassVar = "What the dump cannot know"
+    panel = "What the dump cannot know"
     segments: str | None = option(
         "Segments: lines 'topic partition base-offset bytes [mtime_ms]', or a listing of the log directory.",
         "FILE",

@@ -2,10 +2,9 @@
 
 import enum
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcompact.options.completion import target_names
-from kcompact.options.groups import annotations_option, flag, option, overwrite_flag
+from kcompact.options.groups import OptionGroup, annotations_option, flag, option, overwrite_flag
 
 
 class ReportFormat(enum.StrEnum):
@@ -19,10 +18,10 @@ class ReportFormat(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class OutputOptions:
+class OutputOptions(OptionGroup):
     """Where ``compact`` writes its dump and its report, in which formats."""
 
-    panel: ClassVar = "Output"
+    panel = "Output"
     output: str | None = option(
         "Output file, DIR/ for one file per input, or - for standard output.", "PATH", "--output", "-o"
     )
@@ -68,10 +67,10 @@ class DirtyRatioFormat(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class DirtyRatioOutputOptions:
+class DirtyRatioOutputOptions(OptionGroup):
     """Where the report of ``dirty-ratio`` goes, how it looks, and which ratio is too much."""
 
-    panel: ClassVar = "Output"
+    panel = "Output"
     output: str | None = option("Where the report goes; - for standard output.", "FILE", "--output", "-o")
     overwrite: bool = overwrite_flag()
     report_format: DirtyRatioFormat = option(

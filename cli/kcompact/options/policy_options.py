@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from kcompact.broker.configs import (
     SMALLEST_BUFFER_BYTES_PER_THREAD,
@@ -12,16 +12,16 @@ from kcompact.broker.configs import (
 )
 from kcompact.broker.topic_configs import ConfigEntry, TopicConfigs, read_topic_configs
 from kcompact.errors import PolicyError
-from kcompact.options.groups import option, repeatable
+from kcompact.options.groups import OptionGroup, option, repeatable
 from kcompact.rules.capacity import map_slots
 from kcompact.rules.policy import Policy, TopicPolicies
 
 
 @dataclass(frozen=True)
-class PolicyOptions:
+class PolicyOptions(OptionGroup):
     """The configs as given, unread. A field is named after its config; None: not given."""
 
-    panel: ClassVar = "Policy (Kafka's configs; default: Kafka's)"
+    panel = "Policy (Kafka's configs; default: Kafka's)"
     topic_config: list[str] = repeatable(
         "Topic configs: properties, or what kafka-configs or kafka-topics print with --describe."
         " Repeatable; TOPIC=FILE for one topic.",

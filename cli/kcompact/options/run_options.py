@@ -1,20 +1,20 @@
 """How a command runs: ``--master``, ``--remote``, ``--conf``, ``--driver-memory``, ``--verbose``, ..."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from kcompact.errors import EngineError
-from kcompact.options.groups import flag, option, repeatable
+from kcompact.options.groups import OptionGroup, flag, option, repeatable
 
 if TYPE_CHECKING:
     from kcompact.engine.session import SessionOptions
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(OptionGroup):
     """The options that every command has; the defaults suit one machine."""
 
-    panel: ClassVar = "Running"
+    panel = "Running"
     master: str | None = option(
         "Spark master: local[N], spark://..., yarn, k8s://..., sc://... (default: all cores here)", "URL"
     )

@@ -2,9 +2,15 @@
 
 import enum
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from kcompact.options.groups import annotations_option, flag, given_options, option, overwrite_flag
+from kcompact.options.groups import (
+    OptionGroup,
+    annotations_option,
+    flag,
+    given_options,
+    option,
+    overwrite_flag,
+)
 from kcompact.options.log_options import LogOptions
 from kcompact.options.output_options import AnswerFormat
 from kcompact.options.policy_options import PolicyOptions
@@ -29,10 +35,10 @@ class KeylessRecords(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class VerifyOptions:
+class VerifyOptions(OptionGroup):
     """The question that ``verify`` answers, and how strictly."""
 
-    panel: ClassVar = "Verification"
+    panel = "Verification"
     mode: VerifyMode = option(
         "state: do two dumps hold the same latest live values, whatever their offsets?",
         default=VerifyMode.COMPACTION,
@@ -68,10 +74,10 @@ _OF_CLEANING = {"--strict", "--drop-tombstones", "--null-keys"}
 
 
 @dataclass(frozen=True)
-class AnswerOptions:
+class AnswerOptions(OptionGroup):
     """Where the answer goes, and how much of it."""
 
-    panel: ClassVar = "Output"
+    panel = "Output"
     report_format: AnswerFormat = option(
         "How the answer is shown.", None, "--format", default=AnswerFormat.TEXT
     )
