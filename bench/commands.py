@@ -4,7 +4,7 @@
     python bench/commands.py --scratch DIR [--records 20000000]        makes the dump, and deletes it again
 
 The dump holds lines of ``kcat -J``. Before any time counts, it is compacted once: that is what ``verify``
-holds against the dump. ``verify-wrong`` lacks one of its lines and has to end with 1. Runs of ``compact``
+compares with the dump. ``verify-wrong`` lacks one of its lines and has to end with 1. Runs of ``compact``
 have to write the same bytes as the plain one. Each starts without state and output of an earlier run.
 """
 
@@ -75,7 +75,7 @@ def timed(command: Command, log: Path) -> Usage:
 
 
 def run_once(name: str, command: Command, files: Files) -> Usage:
-    """One run, whose output is held against the plain one and deleted."""
+    """One run, whose output is compared with the plain one and deleted."""
     files.out.mkdir()
     usage = timed(command, files.out.with_suffix(".log"))
     output = files.out / "dump.jsonl"

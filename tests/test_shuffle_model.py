@@ -1,4 +1,4 @@
-"""The model of what goes through the shuffle, held against the stages themselves; the table that it makes."""
+"""The model of what goes through the shuffle, compared with the stages themselves, and its table."""
 
 import importlib.util
 import json

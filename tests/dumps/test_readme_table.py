@@ -13,7 +13,7 @@ def row_of(row: DialectRow) -> str:
     layouts = row.layouts.replace(ALL_JSON, "JSON")
     other = "this text" if row.tombstone.startswith("the word") else "an empty value"
     remark = row.note or (f"a `?`: written for {other} too" if row.tombstone.endswith("?") else "")
-    return f"| {row.tool} | {layouts} | `{row.name}` | {row.tombstone} | {row.held_against} | {remark} |"
+    return f"| {row.tool} | {layouts} | `{row.name}` | {row.tombstone} | {row.checked_against} | {remark} |"
 
 
 def test_readme_lists_every_dialect() -> None:
@@ -21,6 +21,6 @@ def test_readme_lists_every_dialect() -> None:
     assert [row_of(row) for row in dialect_rows()] == table.splitlines()[2:]
 
 
-def test_what_is_said_to_be_held_against_something_is_a_row_of_the_table() -> None:
+def test_what_is_said_to_be_checked_against_something_is_a_row_of_the_table() -> None:
     named = {*dialect_table._FILES.split(), *dialect_table._SOURCES.split()}
     assert named <= {row.name for row in dialect_rows()}

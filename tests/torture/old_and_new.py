@@ -1,4 +1,4 @@
-"""What killed runs are held against: results of runs to their ends; and what following runs make of them."""
+"""What killed runs are compared with: results of runs to their ends; and what following runs make of them."""
 
 import json
 import os

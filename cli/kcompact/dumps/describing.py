@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
-from kcompact.dumps.dialects.dialect_table import DIALECTS, held_against
+from kcompact.dumps.dialects.dialect_table import DIALECTS, checked_against
 from kcompact.dumps.dialects.envelope import AVRO, PARQUET
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.paired.side_files import CONFLUENT
@@ -59,7 +59,7 @@ class DialectRow:
     value: str
     tombstone: str
     note: str
-    held_against: str
+    checked_against: str
 
 
 def dialect_rows() -> list[DialectRow]:
@@ -76,7 +76,7 @@ def _row(dialect: Dialect) -> DialectRow:
         key=_field(dialect.key, dialect.key_encoding),
         value=_field(dialect.value, dialect.value_encoding),
         tombstone="-" if dialect.refused else _tombstone(dialect),
-        held_against=held_against(dialect.name),
+        checked_against=checked_against(dialect.name),
         note=f"refused: {dialect.refused}" if dialect.refused else "; ".join(dialect.notes),
     )
 

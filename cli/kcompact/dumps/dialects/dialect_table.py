@@ -1,4 +1,4 @@
-"""The dialect table: who writes dumps, how they are told apart, and what each row is held against."""
+"""The dialect table: who writes dumps, how they are told apart, and what each row is checked against."""
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialects_sinks import CHANGE_EVENTS, PLAIN, SINKS
@@ -23,7 +23,7 @@ _SOURCES = """
 """
 
 
-def held_against(name: str) -> str:
+def checked_against(name: str) -> str:
     """The evidence for the dialect ``name``: a file, the code that writes it, or a description."""
     if name in _FILES.split():
         return "a real file"
