@@ -1,5 +1,6 @@
 """What programs print about records is asked about where its words would be keys; keys stay keys."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,18 @@ def test_a_blank_behind_the_delimiter_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a blank follows ':' in every line") as refusal, open_one(path):
         pass
     assert "--columns key,value --delimiter ': '" in (refusal.value.hint or "")
+
+
+def test_blanks_around_the_delimiter_are_no_part_of_keys_by_the_hint(tmp_path: Path) -> None:
+    """As the console consumer writes them with ``key.separator=" : "``, and Confluent's tutorials do."""
+    path = tmp_path / "printed.txt"
+    path.write_text("".join(f"k{number} : {value}\n" for number, value in enumerate(JSON)))
+    with pytest.raises(InputError, match="a blank follows ':' in every line") as refusal, open_one(path):
+        pass
+    proposal = (refusal.value.hint or "").partition("--delimiter ")[2].partition(", or")[0]
+    with open_one(path, columns=("key", "value"), delimiter=shlex.split(proposal)[0]) as dump:
+        keys = index_all(dump)[0]["key"].to_pylist()
+    assert keys == [f"k{number}".encode() for number in range(len(JSON))]
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,10 @@ def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options:
             )
     values = [pair[1] for pair in pairs if pair[1:] and pair[1]]
     if delimiter != "\t" and values and all(value[:1] == b" " for value in values):
+        before = " " if all(key[-1:] == b" " for key in keys) else ""
         raise InputError(
             f"{path}: a blank follows {delimiter!r} in every line, as in what programs print",
             hint=f"if it stands between keys and values: --columns key,value"
-            f" {delimiter_option(f'{delimiter} ')}, or {delimiter_option(delimiter)} where values begin with"
-            f" a blank; if not, {EXPORT_HINT}",
+            f" {delimiter_option(f'{before}{delimiter} ')}, or {delimiter_option(delimiter)} where blanks"
+            f" belong to the data; if not, {EXPORT_HINT}",
         )
