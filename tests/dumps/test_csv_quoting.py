@@ -61,6 +61,19 @@ def records_of(path: Path, **options: object) -> list[Record]:
         return [record for _, _, record in LAYOUTS[file.layout].read(part, values=True)]
 
 
+@pytest.mark.parametrize("delimiter", ["||", ", ", "|~|", "§"])
+def test_a_delimiter_of_several_bytes_divides_rows_with_quotes_as_it_does_others(
+    tmp_path: Path, delimiter: str
+) -> None:
+    """As Spark's option ``sep`` writes it; keys of rows with a quote began with a part of the delimiter."""
+    path = tmp_path / "orders.csv"
+    quoted = f'"a{delimiter}""b"""'
+    rows = [["offset", "key", "value"], ["0", "k", "v"], ["1", "k", 'say "hi"'], ["2", '"k"', quoted]]
+    path.write_text("".join(delimiter.join(row) + "\n" for row in rows), encoding="utf-8")
+    values = [b"v", b'say "hi"', f'a{delimiter}"b"'.encode()]
+    assert [(r.key, r.value) for r in records_of(path, delimiter=delimiter)] == [(b"k", v) for v in values]
+
+
 @pytest.mark.parametrize("type_column", [b"timestampType", b"kind"], ids=["spark", "any-tool"])
 @pytest.mark.parametrize("quote_all", [False, True], ids=["where-needed", "all"])
 @pytest.mark.parametrize("escape", ["\\", '"'], ids=["backslash", "doubled"])

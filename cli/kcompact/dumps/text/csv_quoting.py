@@ -43,7 +43,7 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
             is_rfc4180 = quoting == "rfc4180"
             cells.append(text.replace(b'""', b'"') if is_rfc4180 else _ESCAPED.sub(rb"\1", text))
             at = match.end()
-            if at < end and line[at : at + 1] != delimiter:
+            if at < end and not line.startswith(delimiter, at):
                 raise BadCsvError(f"text after a closing quote: {line[at : at + 20]!r}")
         else:
             stop = line.find(delimiter, at)
@@ -58,7 +58,7 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
             at = stop
         if at >= end:
             return cells
-        at += 1
+        at += len(delimiter)
         if at == end:
             cells.append(None)
             return cells
