@@ -74,6 +74,22 @@ def test_a_delimiter_of_several_bytes_divides_rows_with_quotes_as_it_does_others
     assert [(r.key, r.value) for r in records_of(path, delimiter=delimiter)] == [(b"k", v) for v in values]
 
 
+@pytest.mark.parametrize("delimiter", [", ", "; ", "| "])
+def test_blanks_behind_all_delimiters_belong_to_no_key(tmp_path: Path, delimiter: str) -> None:
+    """As ``print(..., sep=", ")`` and ``kcat -f '%t, %o, %k, %s'`` write; a tombstone was a blank."""
+    path = tmp_path / "orders.csv"
+    rows = ["offset key value", "0 k v", "1 l w", '2 k "x"', "3 l "]
+    path.write_text("".join(delimiter.join(row.split(" ")) + "\n" for row in rows))
+    values = {0: (b"k", b"v"), 1: (b"l", b"w"), 2: (b"k", b"x"), 3: (b"l", None)}
+    assert {r.offset: (r.key, r.value) for r in records_of(path)} == values
+
+
+def test_blanks_behind_the_names_of_columns_alone_tell_nothing_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text("offset, key, value\n0,k, v\n1,l,w\n")
+    assert [(r.key, r.value) for r in records_of(path)] == [(b"k", b" v"), (b"l", b"w")]
+
+
 @pytest.mark.parametrize("type_column", [b"timestampType", b"kind"], ids=["spark", "any-tool"])
 @pytest.mark.parametrize("quote_all", [False, True], ids=["where-needed", "all"])
 @pytest.mark.parametrize("escape", ["\\", '"'], ids=["backslash", "doubled"])

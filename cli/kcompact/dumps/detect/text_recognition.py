@@ -33,6 +33,7 @@ from kcompact.dumps.text.console_labels import (
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, quoting_of
 from kcompact.dumps.text.csv_reader import CsvShape, first_cells
 from kcompact.dumps.text.delimited_text import (
+    delimiter_of,
     key_value_delimiter,
     may_be_csv,
     names_columns,
@@ -214,7 +215,8 @@ def _separator(file: Candidate, options: ReadOptions) -> str | None:
 def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     """CSV with a header line; None if the first line is none."""
     line, newline, data = file.body.partition(b"\n")
-    delimiter = options.delimiter or next((d for d in _DELIMITERS if d.encode() in line), ",")
+    lines = [text.removesuffix(b"\r") for text in _whole_lines(data, file.whole)]
+    delimiter = options.delimiter or delimiter_of(line.removesuffix(b"\r"), lines, _DELIMITERS)
     try:
         cells = cells_of(line.removesuffix(b"\r"), delimiter.encode())
     except BadCsvError:
@@ -224,7 +226,6 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     is_named = not {*columns}.isdisjoint(map(unescaped, options.fields.values()))
     if not is_named and sum(plain_name(name) in all_aliases for name in columns) <= 1:  # one may well be data
         return None
-    lines = [text.removesuffix(b"\r") for text in _whole_lines(data, file.whole)]
     quoting = quoting_of(lines, len(columns), delimiter.encode(), "rfc4180")
     sample = _rows(columns, lines, delimiter, quoting) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)

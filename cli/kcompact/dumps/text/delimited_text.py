@@ -6,7 +6,7 @@ from collections import Counter
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
 from kcompact.dumps.records.shown import delimiter_option
-from kcompact.dumps.text.csv_quoting import QUOTED, BadCsvError, Cells, cells_of
+from kcompact.dumps.text.csv_quoting import QUOTED, BadCsvError, Cells, cells_of, columns_by
 from kcompact.dumps.text.csv_reader import first_cells, may_cut_key
 from kcompact.errors import InputError
 
@@ -166,6 +166,16 @@ def names_columns(line: bytes, delimiter: str, columns: tuple[str, ...]) -> bool
     except BadCsvError:
         return False
     return [(cell or b"").decode("utf-8", "replace") for cell in cells] == list(columns)
+
+
+def delimiter_of(header: bytes, lines: list[bytes], signs: str) -> str:
+    """The sign that divides a header line, with the blank that follows it always, and in most lines."""
+    sign = next((sign for sign in signs if sign.encode() in header), ",")
+    with_blank, gaps = f"{sign} ".encode(), header.count(sign.encode())
+    if not gaps or header.count(with_blank) < gaps:
+        return sign
+    fitting = [line for line in lines if columns_by(line, with_blank, "rfc4180") == gaps + 1]
+    return with_blank.decode() if 2 * len(fitting) > len(lines) else sign
 
 
 def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tuple[str, ...]) -> bool:
