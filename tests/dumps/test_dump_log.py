@@ -162,6 +162,20 @@ def test_sections_of_several_partitions_are_logs_of_their_own(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.parametrize(
+    "topic",
+    ["orders-2", "kafka-topic-01", "events-2024-01-01", "out-00000-of-00002", "a_partition-7", "part-3"],
+)
+@pytest.mark.parametrize("path", ["/data/{}-{}/0.log", "logs\\{}-{}\\0.log", "{}-{}/0.log"])
+def test_a_log_s_folder_ends_in_its_partition_whatever_its_topic_ends_in(
+    tmp_path: Path, topic: str, path: str
+) -> None:
+    """Topics that end in a number were called otherwise, and their partitions became one log."""
+    sections = [f"Dumping {path.format(topic, n)}\n{record_line(0, 'a', str(n))}" for n in (0, 1, 12)]
+    (tmp_path / "d.txt").write_text("".join(sections))
+    assert contents_of(tmp_path / "d.txt") == [(topic, n, b"a", b"%d" % n) for n in (0, 1, 12)]
+
+
 @pytest.mark.parametrize("first", ["", "Dumping 00000000000000000000.log\nLog starting offset: 0\n"])
 def test_segments_whose_text_names_no_log_are_of_the_log_of_their_folder(first: str, tmp_path: Path) -> None:
     for folder, key in (("orders-0", "a"), ("orders-1", "a"), ("users-0", "a")):

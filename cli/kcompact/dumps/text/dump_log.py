@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from kcompact.broker.log_names import parse_log_name
 from kcompact.digits import whole_number
-from kcompact.dumps.files.file_names import name_facts
 from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import REPLACEMENT, FieldRules
@@ -280,8 +280,8 @@ _SEGMENT = re.compile(r"[0-9]{20}\.")
 
 def log_of_folder(path: str) -> tuple[str | None, int | None]:
     """Topic and partition by the folder that a file is in, as Kafka names those of logs; else None."""
-    facts = name_facts(PurePath(path).parent.name)
-    return facts.topic, facts.partition
+    log = parse_log_name(PurePath(path.replace("\\", "/")).parent.name)
+    return log or (None, None)
 
 
 def holds_no_record(head: bytes) -> bool:
