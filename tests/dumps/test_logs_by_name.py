@@ -29,6 +29,25 @@ def logs(folder: Path, **options: Any) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(
+    "names", [["orders-2-0.csv", "orders-2-1.csv"], ["orders-2-1.csv", "orders-2-0.csv"]]
+)
+@pytest.mark.parametrize(
+    ("folder", "places"),
+    [("topic=orders-2", [("orders-2", 0), ("orders-2", 1)]), ("topic=orders", [("orders", 2)])],
+)
+def test_partitions_of_a_topic_that_ends_in_a_number_are_asked_about(
+    tmp_path: Path, names: list[str], folder: str, places: list[tuple[str, int]]
+) -> None:
+    """They were one partition of another topic, in which keys superseded one another."""
+    write(tmp_path, names, {"key": "a", "value": "v"})
+    with pytest.raises(InputError, match="are they partitions of orders-2, or") as refused:
+        logs(tmp_path)
+    assert folder in (refused.value.hint or "")
+    write(tmp_path / "told" / folder, names, {"key": "a", "value": "v"})
+    assert logs(tmp_path / "told") == places
+
+
+@pytest.mark.parametrize(
     "names",
     [
         ["customers/dump.json", "orders/dump.json"],

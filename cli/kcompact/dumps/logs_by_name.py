@@ -21,6 +21,7 @@ def put_into_logs(files: Sequence[DumpFile]) -> list[DumpFile]:
     """The files with what is to be noted. Raises InputError where nobody can know their log, or its order."""
     _refuse_untold_topics(file for file in files if file.dialect.topic is None)
     counted = [file for file in files if file.dialect.offset is None]
+    _refuse_partitions_like_offsets(file for file in files if file.dialect.partition is None)
     _refuse_untold_partitions(file for file in files if file.dialect.partition is None)
     _refuse_unordered(file for file in counted if file.start_offset is None)
     by_time = _refuse_interleaved(file for file in counted if file.start_offset is not None)
@@ -75,6 +76,24 @@ def _refuse_untold_partitions(files: Iterable[DumpFile]) -> None:
                 f"{first.path} and {file.path}: no partition in the records; are the folders"
                 f" {' and '.join(differing)} partitions?",
                 hint=f"if they are, call them partition={differing[0]}/ and so on; else join the files (cat)",
+            )
+
+
+def _refuse_partitions_like_offsets(files: Iterable[DumpFile]) -> None:
+    """Raise InputError for ``orders-2-0`` and ``orders-2-1``: of two partitions, or offsets?"""
+    by_place: dict[tuple[str, int], DumpFile] = {}
+    for file in files:
+        log, start = f"{file.topic}-{file.partition}", name_facts(file.path).start_offset
+        is_named_so = start is not None and PurePath(file.path).name.startswith(f"{log}-{start}")
+        if start is None or not is_named_so or file.dialect.topic is not None or tells_topic(file.path):
+            continue
+        by_place[log, start] = file
+        near = by_place.get((log, start - 1)) or by_place.get((log, start + 1))
+        if near is not None:
+            raise InputError(
+                f"{near.path} and {file.path}: are they partitions of {log}, or do they begin at offsets of"
+                f" {file.topic}?",
+                hint=f"say so by a folder: topic={log}/, or topic={file.topic}/",
             )
 
 

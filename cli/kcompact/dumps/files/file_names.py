@@ -59,7 +59,9 @@ def name_facts(path: str) -> NameFacts:
     ``topic=`` and ``partition=`` count before any name.
     """
     folders, name = PurePath(path).parts[:-1], PurePath(path).name
-    of_folders, of_name = _folder_facts(folders), _facts_of_name(name)
+    of_folders = _folder_facts(folders)
+    topic = of_folders.topic or ""  # may end in a number itself
+    of_name = _facts_of_name(name.replace(topic, "t", 1) if name.startswith(f"{topic}-") else name)
     if of_name.partition is None:
         of_name = _in_partition(folders, name)
     if of_name.partition is None:
