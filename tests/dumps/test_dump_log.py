@@ -166,11 +166,11 @@ def test_sections_of_several_partitions_are_logs_of_their_own(tmp_path: Path) ->
     "topic",
     ["orders-2", "kafka-topic-01", "events-2024-01-01", "out-00000-of-00002", "a_partition-7", "part-3"],
 )
-@pytest.mark.parametrize("path", ["/data/{}-{}/0.log", "logs\\{}-{}\\0.log", "{}-{}/0.log"])
+@pytest.mark.parametrize("path", ["/data/{}-{}/0.log", "{}-{}/0.log", "C:\\My Logs\\{}-{}\\0.log"])
 def test_a_log_s_folder_ends_in_its_partition_whatever_its_topic_ends_in(
     tmp_path: Path, topic: str, path: str
 ) -> None:
-    """Topics that end in a number were called otherwise, and their partitions became one log."""
+    """Topics that end in a number were called otherwise, and their partitions one log, as below a blank."""
     sections = [f"Dumping {path.format(topic, n)}\n{record_line(0, 'a', str(n))}" for n in (0, 1, 12)]
     (tmp_path / "d.txt").write_text("".join(sections))
     assert contents_of(tmp_path / "d.txt") == [(topic, n, b"a", b"%d" % n) for n in (0, 1, 12)]

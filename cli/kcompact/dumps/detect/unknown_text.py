@@ -26,7 +26,9 @@ def refuse_empty_segments(file: Candidate) -> None:
         )
 
 
-_EMPTY_SEGMENTS = re.compile(rb"(?:\s*\$ .*\s+)?(?:Dumping \S+\s+(?:(?:Log s|S)tarting offset: \d+\s+)+)+")
+_EMPTY_SEGMENTS = re.compile(
+    rb"(?:\s*\$ .*\s+)?(?:Dumping \S[^\n]*\s+(?:(?:Log s|S)tarting offset: \d+\s+)+)+"
+)
 
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:

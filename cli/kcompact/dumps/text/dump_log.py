@@ -24,7 +24,7 @@ from kcompact.dumps.text.lines import lines_of, newline_of
 
 RECORD_STARTS = (b"| offset: ", b"- offset: ", b"offset: ")
 _OTHER_STARTS = (b"baseOffset: ", b"Dumping ", b"Starting offset: ", b"Log starting offset: ")
-_OF_INDEX = re.compile(rb"Dumping \S+\.(?:index|timeindex|txnindex|snapshot)\s")
+_OF_INDEX = re.compile(rb"Dumping \S[^\n]*\.(?:index|timeindex|txnindex|snapshot)\s")
 _RECORD = re.compile(
     rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?: (?!(?:key|payload|headerKeys): )\w+: +\S+)+)"
     rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
@@ -231,15 +231,15 @@ _SIZE_HINT = (
 _FIRST_LINES = 20
 _TOLD = re.compile(
     rb"^([ \t]*)(?:baseOffset: \d+ lastOffset: |[|-] offset: \d+ |offset: \d+ position: |\| offset: "
-    rb"|Dumping \S+\.(?:index|timeindex|txnindex|snapshot)\s)",
+    rb"|Dumping \S[^\n]*\.(?:index|timeindex|txnindex|snapshot)\s)",
     re.MULTILINE,
 )
 _STRANGE_LINE = re.compile(
     rb"^(?![ \t]*(?:Dumping |Starting offset: |Log starting offset: ))[^\n]*\n", re.MULTILINE
 )
 """A line that the tool did not print, such as a command. Of an empty segment it prints the others alone."""
-_DUMPING = re.compile(rb"^[ \t]*Dumping (\S+)", re.MULTILINE)
-_DUMPING_LINE = re.compile(rb"^[ \t]*Dumping (\S+)[^\n]*\n", re.MULTILINE)
+_DUMPING = re.compile(rb"^[ \t]*Dumping (\S[^\n]*)", re.MULTILINE)
+_DUMPING_LINE = re.compile(rb"^[ \t]*Dumping (\S[^\n]*)\n", re.MULTILINE)
 
 
 def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, int | None] | None:
