@@ -116,6 +116,15 @@ def test_folders_that_may_be_partitions_are_asked_about(tmp_path: Path) -> None:
     assert logs(tmp_path / "named") == [("t", 0), ("t", 1)]
 
 
+@pytest.mark.parametrize("name", ["kafka_partition", "_partition", "Partition", "partition_id", "p"])
+def test_folders_by_a_column_that_may_be_the_partition_are_asked_about(tmp_path: Path, name: str) -> None:
+    """As ``partitionBy`` of Spark and DuckDB writes them: their keys superseded one another."""
+    write(tmp_path, [f"{name}=10/x.json", f"{name}=11/x.json"], {"topic": "t", "key": "a", "value": "v"})
+    with pytest.raises(InputError, match=f"are the folders {name}=10 and {name}=11 partitions") as refused:
+        logs(tmp_path)
+    assert "call them partition=10/" in (refused.value.hint or "")
+
+
 @pytest.mark.parametrize("name", ["orders-2024-01-01.json", "orders-20240101.json", "orders-2024-01.json"])
 def test_a_date_is_no_partition(name: str, tmp_path: Path) -> None:
     write(tmp_path, [name], {"key": "a", "value": "v"})

@@ -11,6 +11,7 @@ from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError
 
 _NOT_OF_FIELDS = re.compile(r"(?:topic|partition)=.*|[^=]*")  # other folders name=value are a partitioner's
+_PARTITION_FOLDER = re.compile(r"(?:p|\w*partition\w*)=", re.IGNORECASE)  # by a column of another name
 _BY_TIME = (
     "no offsets in the records, and files of one log in folders by time: their order is the log's only where"
     " the sink put records there by its own clock, not by theirs"
@@ -71,11 +72,12 @@ def _refuse_untold_partitions(files: Iterable[DumpFile]) -> None:
             continue
         first = by_topic.setdefault(file.topic, file)
         differing = _differing(first.path, file.path)
-        if differing and all(map(str.isdecimal, differing)) and not is_of_time(*differing):
+        numbers = [_PARTITION_FOLDER.sub("", folder) for folder in differing]
+        if numbers and all(map(str.isdecimal, numbers)) and not is_of_time(*differing):
             raise InputError(
                 f"{first.path} and {file.path}: no partition in the records; are the folders"
                 f" {' and '.join(differing)} partitions?",
-                hint=f"if they are, call them partition={differing[0]}/ and so on; else join the files (cat)",
+                hint=f"if they are, call them partition={numbers[0]}/ and so on; else join the files (cat)",
             )
 
 
