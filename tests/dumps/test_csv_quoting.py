@@ -90,6 +90,17 @@ def test_blanks_behind_the_names_of_columns_alone_tell_nothing_of_rows(tmp_path:
     assert [(r.key, r.value) for r in records_of(path)] == [(b"k", b" v"), (b"l", b"w")]
 
 
+def test_rows_of_delimiters_alone_are_called_so(tmp_path: Path) -> None:
+    """As Excel saves rows that were emptied; they were said to lack an offset, which --fields may name."""
+    path = tmp_path / "orders.csv"
+    path.write_text("offset;key;value\r\n0;k;v\r\n;;\r\n;;\r\n", newline="")
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="csv:3: a row with nothing in it") as refused:
+            refuse_rejects(dump, notes)
+    assert "lines of delimiters alone" in (refused.value.hint or "")
+
+
 @pytest.mark.parametrize("type_column", [b"timestampType", b"kind"], ids=["spark", "any-tool"])
 @pytest.mark.parametrize("quote_all", [False, True], ids=["where-needed", "all"])
 @pytest.mark.parametrize("escape", ["\\", '"'], ids=["backslash", "doubled"])

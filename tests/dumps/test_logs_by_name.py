@@ -28,6 +28,7 @@ def logs(folder: Path, **options: Any) -> list[tuple[str, int]]:
     return sorted({(log.topic, log.partition) for split in notes.values() for log in split.logs.values()})
 
 
+@pytest.mark.parametrize("has_topic", [False, True], ids=["by-name", "in-records"])
 @pytest.mark.parametrize(
     "names", [["orders-2-0.csv", "orders-2-1.csv"], ["orders-2-1.csv", "orders-2-0.csv"]]
 )
@@ -36,14 +37,15 @@ def logs(folder: Path, **options: Any) -> list[tuple[str, int]]:
     [("topic=orders-2", [("orders-2", 0), ("orders-2", 1)]), ("topic=orders", [("orders", 2)])],
 )
 def test_partitions_of_a_topic_that_ends_in_a_number_are_asked_about(
-    tmp_path: Path, names: list[str], folder: str, places: list[tuple[str, int]]
+    tmp_path: Path, names: list[str], folder: str, places: list[tuple[str, int]], *, has_topic: bool
 ) -> None:
     """They were one partition of another topic, in which keys superseded one another."""
-    write(tmp_path, names, {"key": "a", "value": "v"})
+    record = {"key": "a", "value": "v"} | ({"topic": folder.removeprefix("topic=")} if has_topic else {})
+    write(tmp_path, names, record)
     with pytest.raises(InputError, match="are they partitions of orders-2, or") as refused:
         logs(tmp_path)
     assert folder in (refused.value.hint or "")
-    write(tmp_path / "told" / folder, names, {"key": "a", "value": "v"})
+    write(tmp_path / "told" / folder, names, record)
     assert logs(tmp_path / "told") == places
 
 

@@ -85,17 +85,18 @@ def _refuse_partitions_like_offsets(files: Iterable[DumpFile]) -> None:
     """Raise InputError for ``orders-2-0`` and ``orders-2-1``: of two partitions, or offsets?"""
     by_place: dict[tuple[str, int], DumpFile] = {}
     for file in files:
-        log, start = f"{file.topic}-{file.partition}", name_facts(file.path).start_offset
-        is_named_so = start is not None and PurePath(file.path).name.startswith(f"{log}-{start}")
-        if start is None or not is_named_so or file.dialect.topic is not None or tells_topic(file.path):
+        topic, partition, start = (facts := name_facts(file.path)).topic, facts.partition, facts.start_offset
+        log = f"{topic}-{partition}"
+        is_named_so = PurePath(file.path).name.startswith(f"{log}-{start}") and not tells_topic(file.path)
+        if start is None or not is_named_so:
             continue
         by_place[log, start] = file
         near = by_place.get((log, start - 1)) or by_place.get((log, start + 1))
         if near is not None:
             raise InputError(
                 f"{near.path} and {file.path}: are they partitions of {log}, or do they begin at offsets of"
-                f" {file.topic}?",
-                hint=f"say so by a folder: topic={log}/, or topic={file.topic}/",
+                f" {topic}?",
+                hint=f"say so by a folder: topic={log}/, or topic={topic}/",
             )
 
 

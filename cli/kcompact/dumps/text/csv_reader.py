@@ -116,6 +116,12 @@ def quotes_hint(shape: CsvShape, hint: str, row: bytes) -> str | None:
     )
 
 
+_NOTHING = (
+    "a row with nothing in it, as spreadsheets leave them below a table",
+    "delete such rows in the spreadsheet, or the lines of delimiters alone",
+)
+
+
 class CsvReader:
     """Callable on a row's bytes (without the line end)."""
 
@@ -146,6 +152,8 @@ class CsvReader:
                 "join tables without the first lines of all but one of them: tail -n +2 FILE",
             )
         cells = self._cells(data)
+        if not any(cells) and self._index["offset"] is not None:
+            raise UnreadableError(*_NOTHING)
         rules = self._rules
         rules.see("record")
         if self._beside:
