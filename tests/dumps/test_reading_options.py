@@ -262,12 +262,18 @@ def test_a_forced_dialect_that_does_not_fit_is_noticed(path: Path) -> None:
             check_notes(opened, notes)
 
 
-def test_ten_digits_may_be_seconds(path: Path) -> None:
-    dump(path, *(envelope(n, "k") | {"timestamp": 1_700_000_000 + n} for n in range(3)))
+@pytest.mark.parametrize("spelt", [int, str])
+@pytest.mark.parametrize(
+    ("first", "doubt"), [(1_700_000_000, "are they seconds?"), (20240131235957, "are they dates and times")]
+)
+def test_timestamps_that_are_hardly_milliseconds_are_noted(
+    path: Path, first: int, doubt: str, spelt: type[int | str]
+) -> None:
+    dump(path, *(envelope(n, "k") | {"timestamp": spelt(first + n)} for n in range(3)))
     with open_one(path) as opened:
         _, notes = index_all(opened)
         (remark,) = check_notes(opened, notes)
-    assert "are they seconds?" in remark
+    assert doubt in remark
 
 
 def test_lone_surrogates_and_raw_bytes_are_the_keys_that_they_stand_for(path: Path) -> None:

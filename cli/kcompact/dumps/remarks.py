@@ -25,6 +25,10 @@ _NAMES_ALONE = (
 _REPLACED = "with U+FFFD, which kafka-dump-log prints for bytes that are no UTF-8: kcat -J keeps them"
 _BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
 _ZONELESS = "without a time zone: read as UTC"
+_ODD_TIMES: dict[CountName, str] = {
+    "ten_digit_timestamps": "have ten digits: are they seconds",
+    "calendar_timestamps": "begin with a year: are they dates and times, such as 20240131093000",
+}
 _REMARKS: dict[CountName, tuple[str, str]] = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
     "skipped_control_records": ("control record", "(transaction markers) left out"),
@@ -45,12 +49,13 @@ _REMARKS: dict[CountName, tuple[str, str]] = {
 
 def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """All remarks on a file."""
-    short = notes.counts.get("ten_digit_timestamps", 0)
-    seconds = [
-        f"{file.path}: all timestamps have ten digits: are they seconds? They are read as milliseconds"
+    odd_times = [
+        f"{file.path}: all timestamps {doubt}? They are read as milliseconds"
+        for name, doubt in _ODD_TIMES.items()
+        if notes.counts.get(name) and notes.counts[name] == notes.counts.get("timestamps")
     ]
     return (
-        (seconds if short and short == notes.counts.get("timestamps") else [])
+        odd_times
         + ([f"{file.path}: timestamps {_ZONELESS}"] if file.dialect.is_zoneless else [])
         + [
             f"{file.path}: {counted(notes.counts[name], unit)} {text}"

@@ -14,9 +14,12 @@ from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
-from kcompact.dumps.records.timestamps import PER_MS, SMALLEST_NS, SMALLEST_US
+from kcompact.dumps.records.timestamps import CALENDAR, PER_MS, SMALLEST_NS, SMALLEST_US
 
-_TEN_DIGITS = (10**9, 10**10)
+_ODD_TIMES: dict[CountName, tuple[int, int]] = {
+    "ten_digit_timestamps": (10**9, 10**10),
+    "calendar_timestamps": CALENDAR,
+}
 _LARGEST_SECONDS = 9 * 10**15
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
 _FLAGGED: dict[CountName, int] = {
@@ -205,9 +208,8 @@ class ScannedRows:
             is_number = self[c.CLOCK][first:last] == c.OTHER
             clocks = self[c.TIMESTAMP][first:last][is_number]
             counts["timestamps"] = int(np.count_nonzero(self[c.CLOCK][first:last] >= c.TEXT))
-            counts["ten_digit_timestamps"] = int(
-                np.count_nonzero((clocks >= _TEN_DIGITS[0]) & (clocks < _TEN_DIGITS[1]))
-            )
+            for name, (least, end) in _ODD_TIMES.items():
+                counts[name] = int(np.count_nonzero((clocks >= least) & (clocks < end)))
             counts["scaled_timestamps"] = int(np.count_nonzero(clocks >= SMALLEST_US))
         counts["zoneless_timestamps"] = int(np.count_nonzero(self[c.CLOCK][first:last] == c.ZONELESS))
         if is_table:

@@ -18,6 +18,7 @@ from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
+    is_calendar,
     is_scaled,
     is_unknown_type,
     prefixed_type,
@@ -160,6 +161,8 @@ class FieldRules:
             self.count("timestamps")
             if _is_ten_digits(raw):
                 self.count("ten_digit_timestamps")
+            elif is_calendar(raw):
+                self.count("calendar_timestamps")
             elif is_scaled(raw):
                 self.count("scaled_timestamps")
         if type(raw) is int and 0 <= raw < SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:

@@ -9,6 +9,7 @@ from kcompact.digits import whole_number
 NO_TIMESTAMP = -1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+CALENDAR = (19_700_101_000_000, 22_000_101_000_000)  # as milliseconds: years 2594 to 2667
 SMALLEST_US = 10**14  # whole numbers from here on are hardly milliseconds (year 5138)
 SMALLEST_NS = 10**17
 PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
@@ -61,6 +62,12 @@ def is_scaled(raw: Any) -> bool:
     """Whether a timestamp of no known unit is a number so large that micro- or nanoseconds are meant."""
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     return isinstance(number, int | float) and number >= SMALLEST_US
+
+
+def is_calendar(raw: Any) -> bool:
+    """Whether a timestamp of no known unit is a number such as 20240131093000: a date and a time of day."""
+    number = whole_number(raw.strip()) if isinstance(raw, str) else raw
+    return isinstance(number, int) and CALENDAR[0] <= number < CALENDAR[1]
 
 
 def spelt_in_ms(milliseconds: int, kind: str | None) -> int | str:
