@@ -138,6 +138,22 @@ def test_columns_of_rows_that_were_rounded_are_no_keys(form: str, tmp_path: Path
     judged(path, key_fields=("id",))
 
 
+def test_fields_of_a_struct_that_were_rounded_are_no_keys(tmp_path: Path) -> None:
+    """A value of columns is no JSON, in which a number has all its digits."""
+    path = tmp_path / "rows.parquet"
+    for number in (7.5, 2.0**60):
+        row = {"offset": 0, "value": {"id": number, "name": "x"}}
+        pq.write_table(pa.Table.from_pylist([row]), path)
+        if number < 2**53:
+            judged(path, key_fields=("id",))
+    for key_fields in (("id",), ("id", "name")):
+        with pytest.raises(InputError, match=r"the key is a double, 1\.15"):
+            judged(path, key_fields=key_fields)
+    as_text = pa.table({"offset": [0], "value": ['{"id": 1152921504606846977.5}']})
+    pq.write_table(as_text, path)
+    judged(path, key_fields=("id",))
+
+
 @FORMS
 @pytest.mark.parametrize("null", [True, False])
 @pytest.mark.parametrize("type_", ["string", "bytes"])

@@ -52,7 +52,10 @@ class ParquetReader:
             or "value" in self._rules.sized
         )
         self._headers = values
-        self._keyed = ValueKeys(file, notes).keyed if self._dialect.reads_values else None
+        value = type_at(file.shape.schema, self._dialect.value)
+        is_typed = value is not None and (pa.types.is_struct(value) or pa.types.is_map(value))
+        keyed = ValueKeys(file, notes, is_typed=is_typed).keyed
+        self._keyed = keyed if self._dialect.reads_values else None
         self._ordinal = 0
         kind = type_at(file.shape.schema, self._dialect.key)
         if kind is not None and not is_ours(file.shape.schema):

@@ -25,13 +25,14 @@ class ValueKeys:
     A change event that deletes its row becomes a delete, which counts as a tombstone of its key.
     """
 
-    def __init__(self, file: DumpFile, notes: SplitNotes) -> None:
+    def __init__(self, file: DumpFile, notes: SplitNotes, *, is_typed: bool = False) -> None:
         self._dialect: Dialect = file.dialect
         self._rules = FieldRules(file, notes, keys_of_values=True)
         self._notes = notes
         self._is_bare = self._dialect.is_event and file.layout in {"json_lines", "json_objects"}
         # What was JSON has all digits of a number.
-        self._is_row_of_columns = self._dialect.value == "" and file.layout in {"avro", "parquet"}
+        is_row_of_columns = self._dialect.value == "" and file.layout in {"avro", "parquet"}
+        self._has_types = is_typed or is_row_of_columns
         names = [_before(name) for name in self._dialect.key_fields] + list(self._dialect.key_fields)
         self._names = {*names, *(part for name in names for part in path_of(name))}
 
@@ -118,7 +119,7 @@ class ValueKeys:
     def _spelling(self, parsed: ParsedJson | None, path: tuple[str, ...], value: Any) -> bytes:
         if parsed is None or value is None or type(value) in (bool, int):
             return compact_json(value, "strict")
-        if self._is_row_of_columns and isinstance(value, float) and abs(value) >= INEXACT:
+        if self._has_types and isinstance(value, float) and abs(value) >= INEXACT:
             raise rounded(value)
         spelling = parsed.spelling(path)
         dialect = self._dialect
