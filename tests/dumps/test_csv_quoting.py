@@ -90,6 +90,20 @@ def test_blanks_behind_the_names_of_columns_alone_tell_nothing_of_rows(tmp_path:
     assert [(r.key, r.value) for r in records_of(path)] == [(b"k", b" v"), (b"l", b"w")]
 
 
+@pytest.mark.parametrize("null", ["NULL", "\\N"])
+def test_a_word_for_null_is_text_in_quotes_where_it_is_null_without(tmp_path: Path, null: str) -> None:
+    """As DuckDB, PostgreSQL and ClickHouse write both; where all of them are quoted, they are nulls."""
+    path = tmp_path / "orders.csv"
+    path.write_text(f'offset,key,value\n0,a,{null}\n1,b,"{null}"\n2,"{null}",v\n3,"c, d",{null}\n')
+    text = null.encode()
+    expected = [(b"a", None), (b"b", text), (text, b"v"), (b"c, d", None)]
+    assert [(r.key, r.value) for r in records_of(path, tombstone=f"literal:{null}")] == expected
+    with open_one(path, tombstone=f"literal:{null}") as dump:
+        assert index_all(dump)[0]["key"].to_pylist() == [key for key, _ in expected]
+    path.write_text(f'offset,key,value\n"0","a","{null}"\n"1","b","v"\n')
+    assert [r.value for r in records_of(path, tombstone=f"literal:{null}")] == [None, b"v"]
+
+
 def test_rows_of_delimiters_alone_are_called_so(tmp_path: Path) -> None:
     """As Excel saves rows that were emptied; they were said to lack an offset, which --fields may name."""
     path = tmp_path / "orders.csv"

@@ -30,7 +30,7 @@ from kcompact.dumps.text.console_labels import (
     refuse_schema_ids,
     separators_in,
 )
-from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, quoting_of
+from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, has_bare, quoting_of
 from kcompact.dumps.text.csv_reader import CsvShape, first_cells
 from kcompact.dumps.text.delimited_text import (
     delimiter_of,
@@ -237,7 +237,10 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
         dialect = replace(dialect, quoting=quoting)
     if options.missing_key == "null" and _quotes_all(dialect, sample, lines, delimiter):
         dialect = replace(dialect, empty_key="null")
-    return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
+    recognised = _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
+    null = (dialect.null_literal or "").encode()
+    is_bare = bool(null) and has_bare(lines, null, delimiter.encode(), dialect.quoting)
+    return replace(recognised, shape=replace(recognised.shape, nulls_are_bare=is_bare))
 
 
 def _quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 
 Cells = list[bytes | None]
+Places = set[int] | None
 _QUOTE = b'"'
 QUOTED = {
     "rfc4180": re.compile(rb'"([^"]*(?:""[^"]*)*)"'),
@@ -23,14 +24,15 @@ class BadCsvError(ValueError):
     """A record that breaks the rules of quoting."""
 
 
-def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> Cells:
+def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180", quoted: Places = None) -> Cells:
     """The cells of one record. Quoting: "rfc4180"; "backslash" before quotes; "none", quotes mean nothing.
 
-    An unquoted cell of length zero is None. Raises BadCsvError.
+    An unquoted cell of length zero is None. ``quoted`` learns which cells are in quotes. Raises BadCsvError.
     """
     if quoting == "none" or _QUOTE not in line:
         return [cell or None for cell in line.split(delimiter)]
     cells: Cells = []
+    in_quotes = set() if quoted is None else quoted
     at, end = 0, len(line)
     pattern = QUOTED[quoting]
     while True:
@@ -40,8 +42,8 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
                 is_escape = quoting == "backslash" and _LONE_BACKSLASH.match(line, at)
                 raise BadCsvError(_LONE if is_escape else "a quoted field that does not end")
             text = match.group(1)
-            is_rfc4180 = quoting == "rfc4180"
-            cells.append(text.replace(b'""', b'"') if is_rfc4180 else _ESCAPED.sub(rb"\1", text))
+            in_quotes.add(len(cells))
+            cells.append(text.replace(b'""', b'"') if quoting == "rfc4180" else _ESCAPED.sub(rb"\1", text))
             at = match.end()
             if at < end and not line.startswith(delimiter, at):
                 raise BadCsvError(f"text after a closing quote: {line[at : at + 20]!r}")
@@ -62,6 +64,17 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
         if at == end:
             cells.append(None)
             return cells
+
+
+def has_bare(lines: list[bytes], text: bytes, delimiter: bytes, quoting: str) -> bool:
+    """Whether a text is a cell without quotes in one of the lines: who quotes it as well means the text."""
+    for line in lines:
+        if text in line and columns_by(line, delimiter, quoting) is not None:
+            quoted: set[int] = set()
+            cells = cells_of(line, delimiter, quoting, quoted)
+            if any(cell == text and index not in quoted for index, cell in enumerate(cells)):
+                return True
+    return False
 
 
 def columns_by(line: bytes, delimiter: bytes, quoting: str) -> int | None:

@@ -93,6 +93,7 @@ class CsvShape(TextShape):
     delimiter: str = ","
     quoting: str = "rfc4180"
     takes_rest: bool = False  # the last column takes the rest of the line, delimiters and all
+    nulls_are_bare: bool = False  # the word for null is one only without quotes
     values_are_json: bool = False  # the last column's, by which the delimiter was known
 
     @property
@@ -130,6 +131,7 @@ class CsvReader:
         self._dialect: Dialect = file.dialect
         self._shape: CsvShape = file.shape
         self._values = values
+        self._quoted: set[int] = set()  # cells of the row
         self._delimiter = self._shape.delimiter.encode()
         self._opening = self._delimiter + b'"'
         self._free, self._word = freely_quoted(self._delimiter), quoted_word(self._delimiter)
@@ -202,7 +204,8 @@ class CsvReader:
             if shape.takes_rest:
                 cells = first_cells(data, self._delimiter, len(shape.columns))
             else:
-                cells = cells_of(data, self._delimiter, shape.quoting)
+                self._quoted.clear()
+                cells = cells_of(data, self._delimiter, shape.quoting, self._quoted)
         except BadCsvError as error:
             raise UnreadableError(str(error), self._quoting_hint(data) or QUOTING_HINT) from error
         if len(cells) != len(shape.columns):
@@ -269,7 +272,7 @@ class CsvReader:
             if not size:
                 return rules.null_or_empty(role, "missing" if cell is None else "empty")
             return self._of_no_bytes(size, role)
-        if rules.is_literal(cell, role):
+        if not (self._shape.nulls_are_bare and index in self._quoted) and rules.is_literal(cell, role):
             return None
         if cell in _COUNTED:
             rules.count(ComposedName(f"{_COUNTED[cell]}_{role}"))

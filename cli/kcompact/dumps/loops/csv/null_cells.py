@@ -7,6 +7,7 @@ from kcompact.dumps.loops.compiling import part
 from kcompact.dumps.loops.csv.csv_cells import DOUBLED, END, KIND, REFUSED, START
 from kcompact.dumps.loops.fields import is_text
 
+_QUOTE = ord('"')
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 _NULL, _NONE, _NAN, _NIL = (np.frombuffer(text, np.uint8) for text in (b"null", b"None", b"NaN", b"nil"))
 _NAN_OF_PYTHON, _NA, _NA_OF_R = (np.frombuffer(text, np.uint8) for text in (b"nan", b"<NA>", b"NA"))
@@ -32,7 +33,7 @@ def kind_of(data: np.ndarray, cell: np.ndarray, has_size: bool, words: np.ndarra
     if cell[KIND] != c.TEXT:
         return REFUSED if has_size else cell[KIND]
     if has_words and (is_null_word(data, cell, words, 0) or is_null_word(data, cell, words, 1)):
-        return c.LITERAL
+        return REFUSED if cell[START] > 0 and data[cell[START] - 1] == _QUOTE else c.LITERAL
     if (has_words and cell[DOUBLED]) or _is_null_elsewhere(data, cell[START], cell[END]):
         return REFUSED
     return c.TEXT
