@@ -137,7 +137,8 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
         NullText(role, text, count)
         for role in _text_roles(file)
         for name, text in NULL_TEXTS.items()
-        if (count := notes.counts.get(ComposedName(f"{name}_{role}")))
+        if text != file.dialect.null_literal  # which is one without quotes
+        and (count := notes.counts.get(ComposedName(f"{name}_{role}")))
         # Who writes nothing for null may mean the word.
         and (name in NULLS_OF_DATABASES or not is_beside)
     ]
