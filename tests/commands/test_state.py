@@ -375,6 +375,36 @@ def test_a_full_dump_that_is_another_log_is_refused_in_a_sentence(
     assert {path: path.read_bytes() for path in [output, *state.iterdir()]} == before
 
 
+@pytest.mark.parametrize(
+    ("option", "cut_off", "code"),
+    [("--partitions=0", "", 0), ("--keep-going", "{", 1)],
+    ids=["option", "damage"],
+)
+def test_of_a_full_dump_a_log_that_the_run_leaves_out_is_not_asked_for(
+    option: str, cut_off: str, code: int, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Its checkpoint stays, and a later full dump brings it back."""
+    state, dump = tmp_path / "state", tmp_path / "dump"
+    outputs = [tmp_path / f"{day}.jsonl" for day in range(3)]
+    first, second = record_line(0, "a", "1"), record_line(1, "a", "2")
+    other = record_line(0, "x", "1", partition=1)
+    dump.mkdir()
+    (dump / "t-0.jsonl").write_text(first)
+    (dump / "t-1.jsonl").write_text(other)
+    assert compact_on(0, kcompact, state, outputs[0], dump).exit_code == 0
+    (dump / "t-0.jsonl").write_text(first + second)
+    (dump / "t-1.jsonl").write_text(other + cut_off)
+    assert kcompact("dirty-ratio", dump, "--state", state, option).exit_code == code
+    run = kcompact("compact", dump, "--state", state, "-o", outputs[1], option)
+    assert run.exit_code == code, run.stderr
+    assert outputs[1].read_text() == second
+    assert (state / "cleaner-offset-checkpoint").read_text().splitlines()[2:] == ["t 0 2", "t 1 1"]
+    (dump / "t-1.jsonl").write_text(other)
+    run = compact_on(1, kcompact, state, outputs[2], dump)
+    assert run.exit_code == 0, run.stderr
+    assert outputs[2].read_text() == second + other
+
+
 @pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
 def test_a_full_dump_of_a_log_that_starts_later_now_is_taken_once_that_is_said(
     command: str, kcompact: Kcompact, tmp_path: Path

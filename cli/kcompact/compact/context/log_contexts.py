@@ -245,10 +245,12 @@ def _some_of(texts: Collection[str]) -> str:
 def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
     """``context`` without the memory of logs that are given anew and of which nothing known is left.
 
-    Raises InputError for another log.
+    Raises InputError for another log. Logs that this run leaves out are not asked for.
     """
     ids = {name: log_id for log_id, name in index.names.items()}
-    known_logs = {log: state.state.records.get(log, ()) for log in sorted(state.logs_given_anew)}
+    files = index.plan.files
+    logs = [log for log in sorted(state.logs_given_anew) if any(file.wants(*log) for file in files)]
+    known_logs = {log: state.state.records.get(log, ()) for log in logs}
     for log, known in known_logs.items():
         is_alive = any(record.is_kept and not record.is_tombstone for record in known)
         if state.missing is not None and log not in ids and is_alive:
