@@ -7,6 +7,7 @@ nothing stays.
 
 import functools
 import importlib
+import json
 import os
 import tempfile
 import threading
@@ -193,6 +194,16 @@ def test_a_descriptor_is_the_file_that_it_is_open_for(place: Path, kcompact: Cli
         assert run.exit_code == 0, run.stderr
     same = (place / "same.jsonl").read_bytes()
     assert same == (place / "out.jsonl").read_bytes() == (place / "gone.jsonl").read_bytes()
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("dump", ["b.jsonl", "in"])
+def test_what_a_path_of_this_process_leads_to_is_read_by_workers(dump: str, kcompact: Cli) -> None:
+    """A worker has another working folder."""
+    run = kcompact("inspect", f"/proc/self/cwd/{dump}", "--format", "json")
+    assert run.exit_code == 0, run.stderr
+    plain = kcompact("inspect", dump, "--format", "json")
+    assert json.loads(run.stdout)["topics"] == json.loads(plain.stdout)["topics"]
 
 
 def test_a_pipe_in_a_folder_is_not_waited_for(place: Path, kcompact: Cli) -> None:

@@ -1,4 +1,4 @@
-"""Paths such as ``/dev/stdin``: another process, a worker among them, finds another file there."""
+"""Paths such as ``/dev/stdin`` or ``/proc/self/cwd/x``: a worker finds another file there."""
 
 import os
 import re
@@ -6,6 +6,7 @@ from pathlib import Path
 
 _FOLDER = re.compile(r"/proc/\d+(?:/task/\d+)?/fd")
 _MOST_LINKS = 40  # as Linux
+_OF_THIS_PROCESS = ("/proc/self/", "/proc/thread-self/")
 
 
 def is_descriptor(path: str) -> bool:
@@ -21,8 +22,8 @@ def is_descriptor(path: str) -> bool:
 
 
 def own_path(path: str) -> str:
-    """The path of the file itself that a descriptor leads to; as it is where that is gone, or for others."""
-    if not is_descriptor(path):
+    """The path under which other processes find the same file or folder; as it is where that is gone."""
+    if not is_descriptor(path) and not path.startswith(_OF_THIS_PROCESS):
         return path
     real = os.path.realpath(path)
     try:

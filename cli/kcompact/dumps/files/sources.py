@@ -137,7 +137,7 @@ def _local_files(argument: str) -> Listing:
     if is_file(path):
         return _named_file(own_path(argument))
     if is_folder(path):
-        return _files_of_folder(argument)
+        return _files_of_folder(own_path(argument))
     if is_there(path):  # a FIFO, as of process substitution
         return Listing([argument])
     _refuse_address(argument)
