@@ -44,6 +44,16 @@ def test_a_bug_is_a_sentence_with_exit_code_3(
     assert "Traceback" not in run.stderr
 
 
+def test_too_little_memory_is_no_bug(kcompact: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(sources, "_files_of", fail)
+    run = kcompact("compact", "x.jsonl")
+    assert run.exit_code == 2
+    assert run.stderr.startswith("error: there is not enough memory")
+
+
 @pytest.mark.parametrize("name", ["n" * 256, f"{'folder/' * 1_000}o.jsonl"])
 @pytest.mark.parametrize(
     "command",

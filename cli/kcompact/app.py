@@ -158,6 +158,8 @@ def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
         return _failed(OutputError(f"temporary files cannot be written: {error.strerror}", hint=hint))
     if "--debug" in arguments:
         stderr.print_exception()
+    if isinstance(error, MemoryError):
+        return _failed(EngineError("there is not enough memory", hint="does ulimit -v limit it?"))
     say("bug", f"{type(error).__name__}: {_words(error)}")
     say("hint", "please report it, with what the same prints as kcompact --debug COMMAND ...")
     return ExitCode.BUG

@@ -207,3 +207,20 @@ def test_one_line_again_and_again_in_a_small_packed_file_is_refused(
     assert run.exit_code == 2
     assert "t-0: 1,000,001 records at one offset, 7 to 7" in run.stderr
     assert not out.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'{"topic":"' + b"x" * 40_000_000 + b'"}\n', "no record of key and value"),
+        (b'{"topic":"' + b"\\n" * 20_000_000 + b'"}\n', "no record of key and value"),
+        (b'topic,partition,offset,key,value\nt,0,0,k,"' + b'""' * 20_000_000 + b'"\n', "1 rows"),
+    ],
+    ids=["long text", "escapes", "quotes"],
+)
+def test_one_long_field_takes_little_memory(text: bytes, said: str, tmp_path: Path) -> None:
+    """40 MB, where going back to each of its characters, as regular expressions may, would take gigabytes."""
+    path = tmp_path / "dump"
+    path.write_bytes(text)
+    assert said in read_alone(path)

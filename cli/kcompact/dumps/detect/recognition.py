@@ -213,7 +213,7 @@ _NOTHING_HINT = "did the tool time out, or was it stopped, before it read a reco
 
 _CONVERTED_CSV = re.compile(re.escape(",".join(COLUMNS).encode()) + rb"\r?\n")
 _CONVERTED_LINE = re.compile(
-    rb'\{"topic":"(?:[^"\\]|\\.)*","partition":\d+,"offset":\d+,"timestamp":-?\d+,'
+    rb'\{"topic":"[^"\\]*+(?:\\.[^"\\]*+)*+","partition":\d+,"offset":\d+,"timestamp":-?\d+,'
     rb'(?:"timestampType":"\w+",)?"key":'
 )
 
