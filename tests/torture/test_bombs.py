@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from typing import Any
 import pytest
 
 from avro_files import SYNC
+from dump_pipeline import open_one
 from kcompact.dumps.avro import avro_codecs
 from kcompact.dumps.avro.avro_codecs import CODECS, TooLarge
 from kcompact.dumps.avro.avro_container import encode_long
+from kcompact.errors import InputError
 
 LONGEST_SECONDS = 60
 MOST_MEMORY_MB = 1_500  # of one process, with its libraries
@@ -224,3 +227,23 @@ def test_one_long_field_takes_little_memory(text: bytes, said: str, tmp_path: Pa
     path = tmp_path / "dump"
     path.write_bytes(text)
     assert said in read_alone(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b" " * 50_000 + b"!\nx\n",
+        b"\n" * 50_000 + b"{!\n",
+        b"id: \n" * 40 + b"x\n",
+        (b"a" * 80_000 + b"!\t0\t0\t1700000000000\tk\tv\n") * 2,
+    ],
+    ids=["blanks", "lines", "ids", "a long first column"],
+)
+def test_text_that_nobody_knows_is_refused_soon(text: bytes, tmp_path: Path) -> None:
+    """Not after the square of its length, nor two to the power of its lines."""
+    path = tmp_path / "dump.txt"
+    path.write_bytes(text)
+    started = time.monotonic()
+    with pytest.raises(InputError):
+        open_one(path)
+    assert time.monotonic() - started < LONGEST_SECONDS / 10

@@ -27,7 +27,7 @@ def refuse_empty_segments(file: Candidate) -> None:
 
 
 _EMPTY_SEGMENTS = re.compile(
-    rb"(?:\s*\$ .*\s+)?(?:Dumping \S[^\n]*\s+(?:(?:Log s|S)tarting offset: \d+\s+)+)+"
+    rb"(?:\s*+\$ .*+\s++)?(?:Dumping \S[^\n]*+\s++(?:(?:Log s|S)tarting offset: \d++\s++)++)++"
 )
 
 
@@ -147,7 +147,7 @@ _LOG = (
     "text with lines of a tool's log in it",
     "export again, with what the tool logs in another file: 2> LOG",
 )
-_LOOKS_LIKE = {
+_LOOKS_LIKE = {  # possessive where going back would take hours: a page of blanks, lines of nothing but "id: "
     rb"\s*\x1b\[": (
         "text in the colours of a terminal",
         r"export again without them (jq -M); or take them away: sed 's/\x1b\[[0-9;]*[mK]//g' FILE > NEW",
@@ -159,19 +159,19 @@ _LOOKS_LIKE = {
         "YAML or labelled text",
         "export as JSON (-o json)",
     ),
-    rb"\s*[\[(]?\s*\{:[\w.*+!?/-]+[ ,]": ("EDN, as Clojure prints its maps", EXPORT_HINT),
-    rb"\s*\[?\s*\{[a-z]\w*,[^\n]*<<": ("terms as Erlang prints them", EXPORT_HINT),
-    rb"\s*\[?\s*(?:%[\w.]*)?\{\s*(?:[A-Za-z_$][\w$]*:|:?\"?\w+\"? ?=>)": (
+    rb"\s*+[\[(]?\s*+\{:[\w.*+!?/-]+[ ,]": ("EDN, as Clojure prints its maps", EXPORT_HINT),
+    rb"\s*+\[?\s*+\{[a-z]\w*,[^\n]*<<": ("terms as Erlang prints them", EXPORT_HINT),
+    rb"\s*+\[?\s*+(?:%[\w.]*)?\{\s*(?:[A-Za-z_$][\w$]*:|:?\"?\w+\"? ?=>)": (
         "objects as JavaScript's console, Ruby, Elixir or Ion write them",
         EXPORT_HINT,
     ),
-    rb"\s*\[?\s*\{\"(?:header\":\s*\{\"queryId\":|queryId\":[^\n]*\"columnNames\":)": (
+    rb"\s*+\[?\s*+\{\"(?:header\":\s*\{\"queryId\":|queryId\":[^\n]*\"columnNames\":)": (
         "result rows of a ksqlDB query, without the records' partitions and offsets",
         EXPORT_HINT,
     ),
     rb"(?:(?:\[[\w.# -]+\] |[\d:., TZ-]{8,30} (?:\[[^]\n]*\] |\S+ - )?)?"
     rb"(?:TRACE|DEBUG|INFO|WARN|ERROR)\b[^\n]*\n)+[\[{]": _LOG,
-    rb"\s*(?::.*\s+)?(?:(?:event|id|retry): ?.*\r?\n)*data: ?[{\[]": (
+    rb"\s*+(?::.*+\s++)?(?:(?:event|id|retry):.*+\n)*data: ?[{\[]": (
         "server-sent events",
         "take their data alone: sed -n 's/^data: *//p' FILE > NEW",
     ),

@@ -216,7 +216,7 @@ _COLUMNS = {
     6: ("topic,partition,offset,timestamp,key,value",),
 }
 _KINDS = {
-    "topic": re.compile(rb"[\w.-]*[A-Za-z_.-][\w.-]*"),
+    "topic": re.compile(rb"(?![0-9]+\Z)[\w.-]++"),
     "partition": re.compile(rb"[0-9]{1,6}"),
     "offset": re.compile(rb"[0-9]{1,11}"),  # with 12 digits or more it may be a time
     "timestamp": re.compile(rb"-?[0-9]{1,19}"),
