@@ -53,6 +53,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("compact d/in/a.jsonl -o s3a://b/out/", "hint: write it as s3://b/out/"),
         ("compact d/in/a.jsonl -o x.jsonl --report S3://b/r/", "hint: write it as s3://b/r/"),
         ("compact d/in/a.jsonl -o file:///d/x.jsonl", "hint: write the path alone: /d/x.jsonl"),
+        ("compact d/in/a.jsonl -o file:/d/x.jsonl", "hint: write the path alone: /d/x.jsonl"),
         ("compact d/in/a.jsonl -o x.jsonl --state gcs://b/s", "hint: write it as gs://b/s"),
         ("verify d/in/a.jsonl -o https://h/x.json", "-o https://h/x.json: an address that kcompact does not"),
         ("inspect d/in/a.jsonl -o s3://b/report.txt", "a report is written to a file on this machine"),

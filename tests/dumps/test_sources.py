@@ -92,6 +92,7 @@ def test_a_folder_of_marks_alone_is_no_dump(tmp_path: Path) -> None:
         ("ftp://host/orders.jsonl", "known are s3://, gs://, abfss://, hdfs:// and local files"),
         ("s3a://bucket/orders/", "write it as s3://bucket/orders/"),
         ("file:///data/orders.jsonl", "write the path alone: /data/orders.jsonl"),
+        ("file:/data/orders.jsonl", "write the path alone: /data/orders.jsonl"),
     ],
 )
 def test_an_address_is_called_one_and_a_way_to_read_it_is_named(address: str, command: str) -> None:

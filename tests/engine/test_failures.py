@@ -389,6 +389,34 @@ def test_a_setting_that_spark_reads_only_in_a_task_is_quoted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (
+            "[CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION] The codec zip is not available. SQLSTATE: 56038",
+            "Spark cannot take a setting: [CODEC_NOT_AVAILABLE",
+            "--conf",
+        ),
+        (
+            "Total size of serialized results of 9 tasks is bigger than spark.driver.maxResultSize (1 KiB)",
+            "what tasks send to the driver is more than spark.driver.maxResultSize allows",
+            "--conf spark.driver.maxResultSize=4g",
+        ),
+        (
+            'X: Traceback (most recent call last):\n  File "a"\nMemoryError\n\n\tat org.apache',
+            "a Python worker of Spark ran out of memory",
+            "spark.executor.pyspark.memory",
+        ),
+    ],
+)
+def test_a_setting_that_is_too_small_or_unknown_is_no_bug(words: str, message: str, hint: str) -> None:
+    known = explain(Py4JError(words))
+    assert known is not None
+    assert known.exit_code == 2
+    assert known.message.startswith(message)
+    assert hint in str(known.hint)
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         (

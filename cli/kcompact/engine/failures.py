@@ -35,6 +35,16 @@ _KNOWN = (
     ("OutOfMemoryError", "Spark's Java ran out of memory", _MORE_MEMORY),
     ("MemoryError", "a Python worker of Spark ran out of memory", _OUT_OF_MEMORY),
     (
+        "MemoryError",
+        "a Python worker of Spark ran out of memory",
+        "raise spark.executor.pyspark.memory or ulimit -v where one is set; --master 'local[1]' needs less",
+    ),
+    (
+        "spark.driver.maxResultSize",
+        "what tasks send to the driver is more than spark.driver.maxResultSize allows",
+        "raise it with --conf spark.driver.maxResultSize=4g",
+    ),
+    (
         "Python worker exited unexpectedly",
         "a Python worker of Spark was killed or crashed",
         _OUT_OF_MEMORY,
@@ -55,7 +65,12 @@ _KNOWN = (
 )
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 _TOO_LARGE = "File too large"
-_BAD_SETTINGS = ("[INVALID_CONF_VALUE", "Failed to parse byte string", "Failed to parse time string")
+_BAD_SETTINGS = (
+    "[INVALID_CONF_VALUE",
+    "[CODEC_NOT_AVAILABLE",
+    "Failed to parse byte string",
+    "Failed to parse time string",
+)
 _LAST_LINE_OF_TRACEBACK = re.compile(  # Spark indents what a daemon says that does not start
     r"^([ \t]*).*?Traceback \(most recent call last\):\n(?:\1[ \t].*\n|[ \t]*\n)*\1(\S.*)$", re.MULTILINE
 )

@@ -37,6 +37,8 @@ def is_address(path: str) -> bool:
 
 def address_hint(address: str) -> str | None:
     """The remedy for an address that is of none of SCHEMES, or misspelt; None for others, and for a path."""
+    if address.lower().startswith("file:/"):  # with one slash as Hadoop writes it, else with three
+        return f"write the path alone: /{address[len('file:') :].lstrip('/')}"
     if slip := _ONE_SLASH.match(address):
         return f"write it with two slashes: {slip['scheme']}://{slip['rest']}"
     match = _ADDRESS.match(address)
@@ -45,8 +47,6 @@ def address_hint(address: str) -> str | None:
     scheme = match["scheme"].lower()
     if _OTHER_NAMES.get(scheme, scheme) in SCHEMES:
         return f"write it as {_OTHER_NAMES.get(scheme, scheme)}://{match['rest']}"
-    if scheme == "file":
-        return f"write the path alone: {match['rest']}"
     return f"known are {', '.join(f'{scheme}://' for scheme in SCHEMES)} and local files"
 
 
