@@ -109,3 +109,19 @@ def test_no_python_file_of_the_checkout_is_run(program: Path, tmp_path: Path) ->
         (checkout / f"{name}.py").write_text("raise SystemExit('run')")
     code, _, log = step(program, tmp_path, checkout, COMMAND="inspect", DUMP="nowhere", OPTIONS="")
     assert (code, "error: nowhere: no such file" in log) == (2, True), log
+
+
+def test_bash_3_of_macos_runs_it_with_several_dumps(program: Path, tmp_path: Path) -> None:
+    without = tmp_path / "without"
+    without.write_text("enable -n mapfile readarray\n")  # which came with bash 4
+    dump = tmp_path / "a dump.jsonl"
+    dump.write_bytes((ROOT / "samples" / "orders.jsonl").read_bytes())
+    code, results, log = step(
+        program,
+        tmp_path,
+        COMMAND="verify",
+        DUMP=f"samples/orders.jsonl\n\n  \n{dump}\n",
+        OPTIONS="--mode state",
+        BASH_ENV=str(without),
+    )
+    assert (code, results["findings"]) == (0, "0"), log
