@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -144,6 +145,12 @@ def test_the_wheel_installs_clean_and_holds_the_package(tmp_path: Path) -> None:
     ).stdout
     assert str(target) in version
     assert (target / "kcompact" / "py.typed").exists()
+
+
+def test_an_sdist_takes_no_file_of_a_name_from_every_folder() -> None:
+    targets = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    included = targets["sdist"]["include"]
+    assert all(pattern.startswith("/") and (ROOT / pattern[1:]).exists() for pattern in included)
 
 
 def _trimmed(text: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from free_ports import free_port
 from kcompact.engine.failures import _root_cause
 from kcompact.engine.masters import MasterKind
-from kcompact.engine.reachability import refuse_unreachable
+from kcompact.engine.reachability import refuse_unreachable, refuse_unreachable_server
 from kcompact.errors import EngineError
 
 PROPERTY = "<property><name>yarn.resourcemanager.{}</name><value>{}</value></property>"
@@ -80,3 +80,10 @@ def test_of_javas_errors_the_first_cause_is_told() -> None:
     )
     assert _root_cause(text) == " (ClassNotFoundException: Class a.Mapping not found)"
     assert _root_cause("no cause") == ""
+
+
+def test_a_connect_server_that_does_not_answer_is_refused_by_either_option(closed_port: int) -> None:
+    with pytest.raises(EngineError, match=f"can be reached at 127.0.0.1:{closed_port}: ") as error:
+        refuse_unreachable_server(f"sc://127.0.0.1:{closed_port}")
+    assert "--remote" in str(error.value.hint)
+    assert "--master" in str(error.value.hint)

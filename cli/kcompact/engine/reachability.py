@@ -38,7 +38,8 @@ def refuse_unreachable_server(url: str) -> None:
     problem = connection_problem(address.hostname or "localhost", address.port or _CONNECT_PORT)
     if problem is not None:
         raise EngineError(
-            f"no Spark Connect server can be reached at {problem}", hint="look at the address in --master"
+            f"no Spark Connect server can be reached at {problem}",
+            hint="look at the address in --remote or --master, and whether the server runs",
         )
 
 
