@@ -154,6 +154,14 @@ def test_folders_by_time_are_noted(hours: tuple[str, str], tmp_path: Path) -> No
         assert sum("where the sink put records there by its own clock" in note for note in dump.notes) == 1
 
 
+def test_the_note_on_folders_by_time_counts_all_files_of_the_log(tmp_path: Path) -> None:
+    names = [
+        f"orders/dt=2024-01-0{day}/orders+0+000000000{start}.json" for day, start in ("10", "12", "24", "26")
+    ]
+    with open_dump([str(rows(tmp_path, *names))], ReadOptions(key_fields=("id",))) as dump:
+        assert [note[:9] for note in dump.notes if "own clock" in note] == ["4 files ("]
+
+
 def test_files_of_a_log_in_one_folder_go_by_their_names(tmp_path: Path) -> None:
     names = [f"topics/orders/partition=0/orders+0+000000000{start}.json" for start in (0, 2)]
     rows(tmp_path, *names, "topics/orders/partition=1/orders+1+0000000000.json")

@@ -136,11 +136,11 @@ def _refuse_interleaved(files: Iterable[DumpFile]) -> set[int]:
         by_log[file.topic, file.partition].append(file)
     by_time: set[int] = set()
     for in_log in by_log.values():
-        first = in_log[0]
+        first, is_by_time = in_log[0], False
         for file in in_log[1:]:
             differing = _differing(first.path, file.path)
             if differing and is_of_time(*differing):
-                by_time |= {first.file_id, file.file_id}
+                is_by_time = True
             elif not all(map(_NOT_OF_FIELDS.fullmatch, differing)):
                 raise InputError(
                     f"{first.path} and {file.path}: files of one log in folders by a field, which were"
@@ -148,4 +148,5 @@ def _refuse_interleaved(files: Iterable[DumpFile]) -> set[int]:
                     hint="have the connector add offsets: InsertField$Value with"
                     " offset.field=_kafka_offset; or export the topic with offsets (kcat -J)",
                 )
+        by_time.update(file.file_id for file in in_log if is_by_time)
     return by_time
