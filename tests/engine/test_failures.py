@@ -336,14 +336,6 @@ def test_a_folder_of_the_run_that_somebody_removed_is_named(words: str, tmp_path
     assert explain(Py4JError(words.format(f"{tmp_path}/other"))) is None
 
 
-def test_a_worker_that_gets_no_memory_is_no_bug() -> None:
-    worker = 'Traceback (most recent call last):\n  File "x.py", line 1, in f\nMemoryError\n'
-    known = explain(Py4JError(f"calling o1.f.\n: org.apache.spark.api.python.PythonException: {worker}"))
-    assert known is not None
-    assert known.message == "a Python worker of Spark ran out of memory"
-    assert "the machine, or its container" in str(known.hint)
-
-
 def test_too_many_open_files_are_named_with_the_limit_to_raise() -> None:
     java = "java.io.FileNotFoundException: /tmp/tmpypj95gx7 (Too many open files)"
     error = Py4JError(

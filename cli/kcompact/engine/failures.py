@@ -33,7 +33,6 @@ _KNOWN = (
         "raise ulimit -n, to 1024 or more",
     ),
     ("OutOfMemoryError", "Spark's Java ran out of memory", _MORE_MEMORY),
-    ("MemoryError", "a Python worker of Spark ran out of memory", _OUT_OF_MEMORY),
     (
         "MemoryError",
         "a Python worker of Spark ran out of memory",
