@@ -1,6 +1,7 @@
 """Files whose records do not say topic, partition or offset: one log, several, or a question."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,26 @@ def test_partitions_of_a_topic_that_ends_in_a_number_are_asked_about(
         ["orders-1704067200000.json", "orders-1704153600000.json"],
         ["orders.old.json", "orders.new.json"],
         ["0.json", "1.json"],
+        ["orders-2023.json", "orders-2024.json"],
+        ["orders-1706693400.json", "orders-1706693500.json"],
+        ["orders-00000000000000000100.json", "orders-00000000000000000200.json"],
+        ["orders_p0.json", "orders_p1.json"],
+        ["orders-partition0.json", "orders-partition1.json"],
+        ["dump1.json", "dump2.json"],
+        ["orders.json", "Copy of orders.json"],
+        ["orders.json", "orders - Copy.json"],
+        ["orders.json", "orders.json.1"],
+        ["orders.json", "orders.json.bak"],
+        ["orders.json", "orders.json.2024-01-31"],
     ],
 )
 def test_files_that_may_be_of_one_topic_or_of_two_are_asked_about(names: list[str], tmp_path: Path) -> None:
     write(tmp_path, names, KAFKACTL)
     with pytest.raises(InputError, match="they may be of one or of two") as refused:
         logs(tmp_path)
+    write(tmp_path / "bare", names, {"key": "a", "value": "v"})
+    with pytest.raises(InputError, match="they may be of one or of two"):
+        logs(tmp_path / "bare")
     assert "topic=" in str(refused.value.hint)
     write(tmp_path / "named", [f"topic=t/{name}" for name in names], KAFKACTL)
     assert logs(tmp_path / "named") == [("t", 0)]
@@ -112,7 +127,7 @@ def test_names_that_tell_topics_apart_are_not(
 def test_folders_that_may_be_partitions_are_asked_about(tmp_path: Path) -> None:
     record = {"topic": "t", "key": "a", "value": "v"}
     write(tmp_path / "bare", ["0/x.json", "1/x.json"], record)
-    with pytest.raises(InputError, match="are the folders 0 and 1 partitions"):
+    with pytest.raises(InputError, match="are 0 and 1 partitions"):
         logs(tmp_path / "bare")
     write(tmp_path / "named", ["partition=0/x.json", "partition=1/x.json"], record)
     assert logs(tmp_path / "named") == [("t", 0), ("t", 1)]
@@ -122,9 +137,73 @@ def test_folders_that_may_be_partitions_are_asked_about(tmp_path: Path) -> None:
 def test_folders_by_a_column_that_may_be_the_partition_are_asked_about(tmp_path: Path, name: str) -> None:
     """As ``partitionBy`` of Spark and DuckDB writes them: their keys superseded one another."""
     write(tmp_path, [f"{name}=10/x.json", f"{name}=11/x.json"], {"topic": "t", "key": "a", "value": "v"})
-    with pytest.raises(InputError, match=f"are the folders {name}=10 and {name}=11 partitions") as refused:
+    with pytest.raises(InputError, match=f"are {name}=10 and {name}=11 partitions") as refused:
         logs(tmp_path)
-    assert "call them partition=10/" in (refused.value.hint or "")
+    assert "folders partition=10/" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize("has_topic", [False, True], ids=["by-name", "in-records"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["0.json", "1.json"],
+        ["p0.json", "p1.json"],
+        ["orders-p9.json", "orders-p10.json"],
+        ["orders.partition=0.json", "orders.partition=1.json"],
+        ["a.json", "partition_3/x.json", "partition_4/x.json"],
+        ["p0/x.json", "p1/x.json"],
+        ["2024-01-31/0.json", "2024-02-01/1.json"],
+    ],
+)
+def test_names_that_may_be_partitions_are_asked_about(
+    tmp_path: Path, names: list[str], *, has_topic: bool
+) -> None:
+    """All were partition 0, where keys of one superseded those of another."""
+    record = {"key": "a", "value": "v"} | ({"topic": "orders"} if has_topic else {})
+    write(tmp_path / "topic=orders", names, record)
+    with pytest.raises(InputError, match=r"are \S+ and \S+ partitions\?") as refused:
+        logs(tmp_path)
+    number = re.findall("[0-9]+", names[-2])[-1]
+    assert f"below folders partition={number}/" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["part-00000-a.json", "part-00001-a.json"],
+        ["orders_1.json", "orders_2.json"],
+        ["000000000000.json", "000000000001.json"],
+        ["20240131.json", "20240201.json"],
+    ],
+)
+def test_names_that_count_files_are_not(tmp_path: Path, names: list[str]) -> None:
+    write(tmp_path / "topic=orders", names, {"key": "a", "value": "v"})
+    assert logs(tmp_path) == [("orders", 0)]
+
+
+@pytest.mark.parametrize(
+    "names", [["orders-1.json", "orders.json"], ["partition_1.json", "partition_any.json"]]
+)
+def test_a_file_whose_name_says_no_partition_is_asked_about_beside_others(
+    tmp_path: Path, names: list[str]
+) -> None:
+    write(tmp_path / "orders", names, {"key": "a", "value": "v"})
+    with pytest.raises(
+        InputError, match=f"{names[1]}: no partition in the records or in its name"
+    ) as refused:
+        logs(tmp_path)
+    assert f"put {names[1]} below topic=orders/partition=0/" in (refused.value.hint or "")
+    write(
+        tmp_path / "told/orders",
+        [names[0], f"topic=orders/partition=0/{names[1]}"],
+        {"key": "a", "value": "v"},
+    )
+    assert logs(tmp_path / "told") == [("orders", 0), ("orders", 1)]
+
+
+def test_a_topic_may_begin_with_a_dash(tmp_path: Path) -> None:
+    write(tmp_path, ["-orders-1.json"], {"key": "a", "value": "v"})
+    assert logs(tmp_path) == [("-orders", 1)]
 
 
 @pytest.mark.parametrize("name", ["orders-2024-01-01.json", "orders-20240101.json", "orders-2024-01.json"])
@@ -276,7 +355,7 @@ def test_folders_that_may_be_partitions_are_asked_about_before_an_order(tmp_path
     for partition in (0, 1):
         (tmp_path / f"orders/{partition}").mkdir(parents=True)
         (tmp_path / f"orders/{partition}/x.json").write_text('{"key":"a","value":"v"}\n')
-    with pytest.raises(InputError, match="are the folders 0 and 1 partitions"):
+    with pytest.raises(InputError, match="are 0 and 1 partitions"):
         logs(tmp_path)
 
 

@@ -6,15 +6,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from kcompact.dumps.files.file_names import is_of_time, name_facts, tells_topic, topic_of, without_counter
+from kcompact.dumps.files.file_names import (
+    is_of_time,
+    name_facts,
+    split_suffixes,
+    tells_topic,
+    topic_of,
+    without_counter,
+)
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError
 
 _NOT_OF_FIELDS = re.compile(r"(?:topic|partition)=.*|[^=]*")  # other folders name=value are a partitioner's
-_PARTITION_FOLDER = re.compile(r"(?:p|\w*partition\w*)=", re.IGNORECASE)  # by a column of another name
+_LIKE_A_PARTITION = re.compile(  # a folder, or a file without its suffix: 0, p0, kafka_partition=0, orders_p0
+    r"(?:(?:.*[-_.])?(?:p|\w*partition\w*?)[-_=]?)?(?P<number>[0-9]+)", re.IGNORECASE
+)
+_COUNTED = re.compile(r"0[0-9]+|[0-9]{6,}")  # a file's name, by a writer of several: 000001.json
 _BY_TIME = (
     "no offsets in the records, and files of one log in folders by time: their order is the log's only where"
-    " the sink put records there by its own clock, not by theirs"
+    " the sink put records there by its own clock, not by first_names"
 )
 
 
@@ -22,13 +32,20 @@ def put_into_logs(files: Sequence[DumpFile]) -> list[DumpFile]:
     """The files with what is to be noted. Raises InputError where nobody can know their log, or its order."""
     _refuse_untold_topics(file for file in files if file.dialect.topic is None)
     counted = [file for file in files if file.dialect.offset is None]
-    _refuse_partitions_like_offsets(file for file in files if file.dialect.partition is None)
-    _refuse_untold_partitions(file for file in files if file.dialect.partition is None)
+    unplaced = [file for file in files if file.dialect.partition is None and not _is_told(file)]
+    _refuse_partitions_like_offsets(unplaced)
+    _refuse_untold_partitions(unplaced)
+    _refuse_partitions_of_some(unplaced)
     _refuse_unordered(file for file in counted if file.start_offset is None)
     by_time = _refuse_interleaved(file for file in counted if file.start_offset is not None)
     return [
         replace(file, notes=(*file.notes, _BY_TIME)) if file.file_id in by_time else file for file in files
     ]
+
+
+def _is_told(file: DumpFile) -> bool:
+    """Whether kafka-dump-log says in the file of which log it is."""
+    return file.layout == "dump_log" and file.topic != topic_of(file.path)
 
 
 def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
@@ -39,14 +56,13 @@ def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
     """
     by_stem: dict[str, list[DumpFile]] = defaultdict(list)
     for file in files:
-        is_told = file.layout == "dump_log" and file.topic != topic_of(file.path)
-        if not is_told and not tells_topic(file.path):
+        if not _is_told(file) and not tells_topic(file.path):
             by_stem[without_counter(str(file.topic))].append(file)
     for topic, alike in by_stem.items():
         first = alike[0]
         for file in alike[1:]:
             differing = _differing(first.path, file.path)
-            if all(map(str.isdecimal, differing)):
+            if all(map(_LIKE_A_PARTITION.fullmatch, differing)):
                 differing = []  # partitions, most likely, of which the next check asks
             if file.topic != first.topic or (differing and not is_of_time(*differing)):
                 raise InputError(
@@ -65,19 +81,45 @@ def _likely_topic(topic: str, folders: Sequence[str]) -> str:
 
 
 def _refuse_untold_partitions(files: Iterable[DumpFile]) -> None:
-    """Raise InputError where files of one log, by their names, lie in folders that may be partitions."""
+    """Raise InputError where files of one log, by their names, may be of several partitions."""
     by_topic: dict[str | None, DumpFile] = {}
     for file in files:
-        if name_facts(file.path).partition is not None:
+        names = _like_partitions(file.path)
+        if not names or name_facts(file.path).partition is not None:
             continue
         first = by_topic.setdefault(file.topic, file)
-        differing = _differing(first.path, file.path)
-        numbers = [_PARTITION_FOLDER.sub("", folder) for folder in differing]
-        if numbers and all(map(str.isdecimal, numbers)) and not is_of_time(*differing):
+        others = _like_partitions(first.path)
+        new_names = [name for name in names if name not in others]
+        first_names = [name for name in others if name not in names]
+        if new_names and first_names and not is_of_time(*new_names, *first_names):
+            number = _LIKE_A_PARTITION.sub(r"\g<number>", first_names[-1])
             raise InputError(
-                f"{first.path} and {file.path}: no partition in the records; are the folders"
-                f" {' and '.join(differing)} partitions?",
-                hint=f"if they are, call them partition={numbers[0]}/ and so on; else join the files (cat)",
+                f"{first.path} and {file.path}: no partition in the records; are {first_names[-1]} and"
+                f" {new_names[-1]} partitions?",
+                hint=f"if they are, put the files below folders partition={number}/ and so on; else"
+                " join them (cat)",
+            )
+
+
+def _like_partitions(path: str) -> list[str]:
+    """The names in a path that may be those of partitions."""
+    folders, (stem, _) = PurePath(path).parts[:-1], split_suffixes(PurePath(path).name)
+    names = [*folders, stem] if not _COUNTED.fullmatch(stem) else folders
+    return [name for name in names if _LIKE_A_PARTITION.fullmatch(name) and not name.startswith("partition=")]
+
+
+def _refuse_partitions_of_some(files: Iterable[DumpFile]) -> None:
+    """Raise InputError where the names of some files of a topic say the partition, and others' do not."""
+    by_topic: dict[str, DumpFile] = {}
+    for file in files:
+        facts = name_facts(file.path)
+        first = by_topic.setdefault(file.topic or facts.topic or topic_of(file.path), file)
+        if (facts.partition is None) != (name_facts(first.path).partition is None):
+            named, unnamed = (first, file) if facts.partition is None else (file, first)
+            name, folder = PurePath(unnamed.path).name, f"topic={file.topic}/" if file.topic else ""
+            raise InputError(
+                f"{unnamed.path}: no partition in the records or in its name; that of {named.path} has one",
+                hint=f"put {name} below {folder}partition=0/, or the number that is right",
             )
 
 

@@ -17,8 +17,8 @@ _NAMED = [
     re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)-(?P<start>[0-9]+)" + _EXTENSIONS),
     # esque writes partition_3, kafka_exporter_importer topic_partition_3
     re.compile(r"^(?:(?P<topic>.+)_)?partition[-_](?P<partition>[0-9]+)" + _EXTENSIONS),
-    # DenktMit and many others: topic-partition
-    re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)" + _EXTENSIONS),
+    # DenktMit and many others: topic-partition; not a year, a time or an offset of 20 digits
+    re.compile(r"^(?P<topic>.+)-(?!(?:19|20)[0-9]{2}\b)(?P<partition>[0-9]{1,8}|0[0-9]{9})" + _EXTENSIONS),
 ]
 _SHARD = re.compile(r"[-_.]?[0-9]+-of-[0-9]+$")  # of one table: Beam's out-00000-of-00002.jsonl
 _PART_OF_FOLDER = re.compile(r"^part-\d+.*" + _EXTENSIONS)  # Hadoop's and Spark's tasks number them
@@ -28,15 +28,16 @@ _DATE_TEXT = (  # 2024-01-31, 20240131, 2024-01, with a time of day or without
     r"(?:(?P=sign)(?:0[1-9]|[12][0-9]|3[01])(?:[-_.T]?[0-9]{2}[-_.:]?[0-9]{2}(?:[-_.:]?[0-9]{2})?Z?)?)?"
 )
 _DATE = re.compile(rf"[-_.]?{_DATE_TEXT}$")
-_DATE_IN_FRONT = re.compile(rf"^{_DATE_TEXT}[-_.]")
+_IN_FRONT = re.compile(rf"^(?:{_DATE_TEXT}[-_.]|copy of )", re.IGNORECASE)
 _A_DATE = re.compile(rf"(?<![0-9]){_DATE_TEXT}(?![0-9])")
 _COUNTER = re.compile(  # by which files of one name are told apart: "orders (1)", orders.part2
-    r"(?:[-_. ]?\([0-9]+\)|[-_. ]+(?:part|chunk|w|q)?[-_]?[0-9]+|[-_.](?:19|20)[0-9]{2}-?(?:w|q)[0-9]{1,2}"
-    r"|[-_.]a[a-z]|(?<=^x)(?:[a-z]{2}|[0-9]{2,})|(?<=[a-z])0[0-9]+|[-_.](?:old|new))$",  # by split, too
+    r"(?:[-_. ]?\([0-9]+\)|[-_. ]+(?:part|chunk|w|q|p|partition)?[-_=]?[0-9]+|~"
+    r"|[-_.](?:19|20)[0-9]{2}-?(?:w|q)[0-9]{1,2}|[-_.]a[a-z]|(?<=^x)(?:[a-z]{2}|[0-9]{2,})"  # by split, too
+    r"|(?<=[a-uw-z])[0-9]+|[-_. ]+(?:old|new|bak|backup|orig|copy))$",
     re.IGNORECASE,
 )
 _TIME_FOLDER = re.compile(
-    r"(?:year|month|day|hour|minute|date|time|dt|ds|hr|yyyy|mm|dd|hh)=.*|[0-9]{2}", re.IGNORECASE
+    r"(?:year|month|day|hour|minute|date|time|dt|ds|hr|yyyy|mm|dd|hh)=.*|(?:19|20)?[0-9]{2}", re.IGNORECASE
 )
 # Names in a folder topic/partition: Lenses' are lastOffset_earliest_latest, quixstreams' the first offset.
 _LENSES = re.compile(r"^(?P<end>[0-9]+)_\d+_\d+" + _EXTENSIONS)
@@ -61,7 +62,7 @@ def name_facts(path: str) -> NameFacts:
     folders, name = PurePath(path).parts[:-1], PurePath(path).name
     of_folders = _folder_facts(folders)
     topic = of_folders.topic or ""  # may end in a number itself
-    of_name = _facts_of_name(name.replace(topic, "t", 1) if name.startswith(f"{topic}-") else name)
+    of_name = _facts_of_name(name.replace(topic, "t", 1) if topic and name.startswith(f"{topic}-") else name)
     if of_name.partition is None:
         of_name = _in_partition(folders, name)
     if of_name.partition is None:
@@ -166,8 +167,8 @@ def tells_partition(path: str) -> bool:
 
 def without_counter(topic: str) -> str:
     """A topic by a file's name, without a date or number at its end, or a date in front."""
-    shortened = _DATE_IN_FRONT.sub("", topic)
-    while (shorter := _COUNTER.sub("", _DATE.sub("", shortened))) != shortened:
+    shortened = _IN_FRONT.sub("", topic)
+    while (shorter := _without_suffixes(_COUNTER.sub("", _DATE.sub("", shortened)))) != shortened:
         shortened = shorter
     return "" if shortened.isdecimal() else shortened
 
