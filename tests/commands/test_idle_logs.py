@@ -40,6 +40,32 @@ def test_why_nothing_is_compacted_is_one_note(
     assert run.stderr.count(reason) == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (["--min-compaction-lag-ms=1h"], "min.compaction.lag.ms holds none back, all count as old enough"),
+        (
+            ["--cleanup-policy=compact,delete", "--retention-ms=1h"],
+            "retention.ms removes none, all count as just written",
+        ),
+    ],
+)
+def test_configs_that_ask_for_ages_are_noted_where_no_record_has_a_timestamp(
+    options: list[str], note: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """Nothing was said: young records went in spite of the lag, and old ones stayed."""
+    undated = [record("k", str(at), offset=at, timestamp_ms=-1) for at in range(3)]
+    dump = write_kcat(tmp_path / "orders.jsonl", undated)
+
+    run = kcompact("compact", dump, *options, "-o", tmp_path / "out.jsonl")
+
+    assert run.exit_code == 0
+    assert f"note: orders-0: no record has a timestamp: {note}\n" in run.stderr
+    write_kcat(dump, RECORDS)
+    run = kcompact("compact", dump, *options, "-o", tmp_path / "out.jsonl", "--overwrite")
+    assert "no record has a timestamp" not in run.stderr
+
+
 def test_a_log_that_is_compacted_has_no_such_note(tmp_path: Path, kcompact: Cli) -> None:
     dump = write_kcat(tmp_path / "orders.jsonl", RECORDS)
     run = kcompact("compact", dump, "--respect-dirty-ratio", "-o", tmp_path / "out.jsonl")

@@ -47,10 +47,12 @@ def notes_on(path: Path, **options: Any) -> tuple[str, ...]:
 
 
 @FORMS
+@pytest.mark.parametrize("address", ["[B@1a2b", "<memory at 0x7f3a5c0d1a00>"])
 @pytest.mark.parametrize("role", ["keys", "values"])
-def test_addresses_of_java_are_no_data(role: str, form: str, tmp_path: Path) -> None:
-    pairs = [("[B@1a2b", "v"), ("[B@3c4d", "w")] if role == "keys" else [("a", "[B@1a2b"), ("b", "[B@3c4d")]
-    with pytest.raises(InputError, match=f"{role} such as .* are addresses of Java objects"):
+def test_addresses_are_no_data(role: str, address: str, form: str, tmp_path: Path) -> None:
+    pairs = [(address, "v"), ("[B@3c4d", "w")] if role == "keys" else [("a", address), ("b", "[B@3c4d")]
+    language = "Java" if address.startswith("[B@") else "Python"
+    with pytest.raises(InputError, match=f"{role} such as .* are addresses of {language} objects"):
         open_one(dump_of(tmp_path, form, "string", "string", *pairs))
     as_bytes = [(key.encode(), value.encode()) for key, value in pairs]
     open_one(dump_of(tmp_path, form, "bytes", "bytes", *as_bytes))

@@ -97,6 +97,11 @@ def test_what_the_tool_says_at_the_end_is_passed_over_and_said() -> None:
         assert any("3 lines at the end passed over" in note for note in dump.notes)
 
 
+def test_so_it_is_behind_what_a_terminal_shows_of_ctrl_c(tmp_path: Path) -> None:
+    path = lines(tmp_path / "t.txt", "a\tb\nc\td\n^CProcessed a total of 2 messages\n")
+    assert pairs(path) == [(b"a", b"b"), (b"c", b"d")]
+
+
 def test_so_it_is_behind_json(tmp_path: Path) -> None:
     record = '{"key":"a","value":"b","offset":1}\n'
     path = lines(tmp_path / "t.jsonl", record + "Processed a total of 1 messages\n\n")

@@ -763,3 +763,12 @@ def test_columns_beside_records_are_not_compared_with_one_another() -> None:
     many = [_Compared(f"column_{number}") for number in range(500)]
     assert columns_beside(many, dialect) == many
     assert _Compared.comparisons <= 20 * len(many)
+
+
+@pytest.mark.parametrize("name", ["Timestamp (ms)", "Timestamp [ms]", "timestamp(ms)"])
+def test_a_unit_in_brackets_belongs_to_the_name_of_a_timestamp(name: str, tmp_path: Path) -> None:
+    """The column was passed over, and every record was without a timestamp."""
+    path = tmp_path / "d.csv"
+    path.write_text(f"topic,partition,offset,{name},key,value\nt,0,7,1700000000000,k,v\n")
+    with open_one(path) as dump:
+        assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_000]

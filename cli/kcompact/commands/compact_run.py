@@ -20,6 +20,7 @@ from kcompact.commands.outgoing.telling_ci import add_to_summary
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.pipeline import compact_dump, form_for
 from kcompact.compact.request import Compacted, Request
+from kcompact.compact.totals import undated_notes
 from kcompact.console import note, say, stderr, stdout
 from kcompact.counted import counted
 from kcompact.dumps.describing import describe, serial_notes
@@ -200,6 +201,8 @@ class CompactCommand(Command):
         notes = [*dump.notes, *converted, *order_notes(outputs, compaction.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
         of_topics = policies.for_topics(log.topic for log in compaction.outcome.logs)
+        if self.log_options.segments is None:  # a listing may have the times of files
+            notes += undated_notes(compaction.outcome.logs, of_topics)
         warnings = self.notes_on_left_out()
         if compaction.shared_keys.count:
             warnings.append(_shared_warning(compaction.shared_keys.count))

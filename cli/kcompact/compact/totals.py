@@ -1,7 +1,7 @@
 """The outcome of a compaction, per log: the figures that reports and checks of the run are made from."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -10,13 +10,15 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from kcompact.broker.log_names import LogName
+from kcompact.broker.log_names import LogName, few
 from kcompact.compact.output.csv_parts import render_gaps
 from kcompact.compact.output.decided_rows import REASON_NAMES
 from kcompact.compact.output.reporting import ReportedLog
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.engine.passes.summaries import LogSummary, merged
+from kcompact.rules.assumptions import undated_note
 from kcompact.rules.cleaned_log import LogCleaning, Round
+from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
 
 REASONS = tuple(REASON_NAMES.values())
@@ -120,6 +122,15 @@ def summarise_logs(summaries: list[LogSummary]) -> dict[int, LogOutcome]:
         )
         for whole in sorted(merged(summaries).values(), key=attrgetter("log"))
     }
+
+
+def undated_notes(logs: Iterable[LogOutcome], policies: Mapping[str, Policy]) -> list[str]:
+    """Notes on configs, by topic, that ask for the age of records, in logs of which none has a timestamp."""
+    by_text: dict[str, list[LogName]] = defaultdict(list)
+    for log in logs:
+        for text in undated_note(policies[log.topic]) if log.records and log.max_timestamp_ms < 0 else ():
+            by_text[text].append(LogName(log.topic, log.partition))
+    return [f"{few(names)}: {text}" for text, names in by_text.items()]
 
 
 def _add_keys(log: LogOutcome, parts: list[ReportedLog]) -> None:

@@ -22,6 +22,14 @@ def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRang
         )
 
 
+def undated_note(policy: Policy) -> Iterator[str]:
+    """Notes on configs that ask for the age of records, where none of them has a timestamp (R2, R53)."""
+    if policy.min_compaction_lag_ms > 0 and "compact" in policy.cleanup_policy:
+        yield "no record has a timestamp: min.compaction.lag.ms holds none back, all count as old enough"
+    if policy.retained_from_ms is not None:
+        yield "no record has a timestamp: retention.ms removes none, all count as just written"
+
+
 def idle_note(policy: Policy, cleanable: CleanableRange, ratio: DirtyRatio) -> Iterator[str]:
     """A note on why no round has compacted anything, where configs decide that (R2, R7)."""
     if "compact" not in policy.cleanup_policy:

@@ -92,15 +92,17 @@ def is_printable(data: bytes) -> bool:
         return False
 
 
-_JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
+_ADDRESS = re.compile(r"\[B@[0-9a-f]+|<memory at 0x[0-9a-fA-F]+>")  # Java's byte arrays, Python's memoryview
 
 
 def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
-    """Raise InputError where all keys or values are the addresses of Java's byte arrays."""
+    """Raise InputError where all keys or values are addresses in the memory of their writer."""
     texts = list(texts_among(values))
-    if texts and all(map(_JAVA_ADDRESS.fullmatch, texts)):
+    if texts and all(map(_ADDRESS.fullmatch, texts)):
+        language = "Java" if texts[0].startswith("[B@") else "Python"
         raise InputError(
-            f"{path}: {role}s such as {texts[0]} are addresses of Java objects: the data were not exported",
+            f"{path}: {role}s such as {texts[0]} are addresses of {language} objects: the data were not"
+            " exported",
             hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key));"
             " or export as JSON lines (kcat -J)",
         )

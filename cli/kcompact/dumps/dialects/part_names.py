@@ -35,11 +35,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 @lru_cache(NAMES_REMEMBERED)
 def plain_name(name: str) -> str:
     """A field's name as ALIASES spell it."""
-    return re.sub(r"[-_ #$]", "", name).lower()
+    return re.sub(r"[-_ #$()\[\]]", "", name).lower()
 
 
 ALIASES = {role: tuple(dict.fromkeys(map(plain_name, names))) for role, names in NAMES.items()}
-"""The same without case, blanks, ``_``, ``-``, ``#`` and ``$``, which is how fields are compared."""
+"""The same without case, blanks, brackets, ``_``, ``-``, ``#``, ``$``: so fields are compared."""
 
 
 def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:

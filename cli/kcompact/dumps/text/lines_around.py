@@ -16,7 +16,7 @@ _AT_THE_START = re.compile(
     rb")[ \t]*\r?(?:\n(?:\r?\n)*|\Z)"
 )
 _AT_THE_END = re.compile(
-    rb"Processed a total of \d+ messages?"  # kafka-console-consumer
+    rb"(?:\^C)?Processed a total of \d+ messages?"  # kafka-console-consumer, copied from a terminal, too
     rb"|Stopping Consumer\."  # Confluent's CLI
     rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group ).*"  # kcat
     rb"|%[0-7]\|\d+\.\d+\|.*"  # librdkafka
