@@ -162,6 +162,17 @@ def test_signs_that_can_be_one_separator_alone_are_taken_for_it(
     assert pairs(tmp_path / "t.txt", text) == [(key.encode(), b"v") for key in keys]
 
 
+@pytest.mark.parametrize("separator", [" - ", " | ", "||", "--"])
+def test_a_part_of_the_separator_is_no_key_where_keys_were_not_printed(
+    tmp_path: Path, separator: str
+) -> None:
+    """Every record had the key ``-``, or an empty one, and all but the last went."""
+    text = f"Offset:1{separator}a\nOffset:2{separator}b\n"
+    error = refusal(tmp_path / "t.txt", text)
+    assert f"--delimiter '{separator}'" in (error.hint or "")
+    assert "printed no keys" in str(refusal(tmp_path / "t.txt", text, delimiter=separator))
+
+
 def test_letters_that_all_columns_begin_with_may_be_of_the_separator(tmp_path: Path) -> None:
     text = with_keys("<SEP>", "k1", "m2").replace("SEP>v", "SEP>null", 1)
     error = refusal(tmp_path / "t.txt", text)

@@ -110,6 +110,12 @@ def test_so_it_is_behind_json(tmp_path: Path) -> None:
     assert pairs(path) == [(b"a", b"b")]
 
 
+def test_a_line_of_kcat_within_the_quotes_of_the_last_record_stays(tmp_path: Path) -> None:
+    value = "it ended\n% Reached end of topic t [0] at offset 1"
+    path = lines(tmp_path / "t.csv", f'offset,key,value\n"1","a","{value}"\n')
+    assert pairs(path) == [(b"a", value.encode())]
+
+
 def test_what_looks_like_a_stack_trace_in_the_last_record_stays(tmp_path: Path) -> None:
     text = 'key,value,offset\na,"it failed\nCaused by: java.io.IOException: x"\n'
     with pytest.raises(InputError, match="2 columns where 3"):

@@ -108,7 +108,8 @@ def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[
         return []
     tails = [match.string[match.start(1) :] for match in matches]
     texts = [signs[:length] for length in range(1, len(signs) + 1)]
-    likely = [text for text in texts if all(_divides(text, tail) for tail in tails)] or [signs[:1]]
+    likely = [text for text in texts if all(_divides(text, tail) for tail in tails)]
+    likely = likely or list(dict.fromkeys([signs[:1], signs]))  # no keys: a sign of it would be one
     if signs[:1] == b"\t" and b"\t" not in signs[1:]:
         likely = [signs[:1]]  # the usual one, whatever the keys begin with
     letters = _shared_beginning([piece for tail in tails for piece in tail.split(likely[-1])[1:3]])

@@ -18,7 +18,7 @@ _AT_THE_START = re.compile(
 _AT_THE_END = re.compile(
     rb"(?:\^C)?Processed a total of \d+ messages?"  # kafka-console-consumer, copied from a terminal, too
     rb"|Stopping Consumer\."  # Confluent's CLI
-    rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group ).*"  # kcat
+    rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group )[^\"]*"  # kcat; not within quotes
     rb"|%[0-7]\|\d+\.\d+\|.*"  # librdkafka
     rb"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:ERROR|WARN|INFO) .*[^\"]"  # Kafka's scripts, by log4j
     rb"|Non-consecutive offsets in .*\.log:?"  # kafka-dump-log, on standard error
