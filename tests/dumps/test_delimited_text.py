@@ -110,6 +110,24 @@ def test_so_it_is_behind_json(tmp_path: Path) -> None:
     assert pairs(path) == [(b"a", b"b")]
 
 
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ('{}: true\n{"a":1}: null\n', "--delimiter ': '"),
+        ('"k1"||{"a":1}\n"k2"||{"a":2}\n', "--delimiter '||'"),
+        ('"k1" {"a":1}\n"k2" {"a":2}\n', "--delimiter ' '"),
+        ("k1: v1\nord:17: null\n", "--columns NAME,... --delimiter TEXT"),
+    ],
+)
+def test_a_delimiter_is_proposed_without_a_part_of_keys_and_values(
+    tmp_path: Path, text: str, option: str
+) -> None:
+    """With ``:`` the value would be `` null``, no tombstone; with ``"||`` a key ``"k1``."""
+    with pytest.raises(InputError) as refused:
+        open_one(lines(tmp_path / "t.txt", text))
+    assert option in (refused.value.hint or "")
+
+
 def test_a_line_of_kcat_within_the_quotes_of_the_last_record_stays(tmp_path: Path) -> None:
     value = "it ended\n% Reached end of topic t [0] at offset 1"
     path = lines(tmp_path / "t.csv", f'offset,key,value\n"1","a","{value}"\n')

@@ -72,6 +72,8 @@ def columns_to_type(lines: list[bytes]) -> str:
         return f"--columns key,value {delimiter_option(before_json)}"
     for sign in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
         delimiter = sign if sign == "\t" else _with_blanks(sign, lines)
+        if delimiter is None:
+            continue
         quoting = next(filter(None, (quoting_in(line, delimiter) for line in lines)), "none")
         try:
             rows = [cells_of(line, delimiter.encode(), quoting) for line in lines]
@@ -89,7 +91,7 @@ def _before_json(lines: list[bytes]) -> str | None:
     """The signs between a key and the JSON that all lines end with; None if there are none, or others."""
     texts: set[bytes] = set()
     for line in lines:
-        key_end = end_of_value(line) if line[:1] in (b"{", b"[") else None
+        key_end = _json_end(line)
         match = _KEY_AND_JSON.fullmatch(line) if key_end is None else _JSON_BEHIND.fullmatch(line, key_end)
         if match is None or match["sign"] in match["key"] or not reads_as_json(match["value"]):
             return None
@@ -97,12 +99,25 @@ def _before_json(lines: list[bytes]) -> str | None:
     return texts.pop().decode() if len(texts) == 1 else None
 
 
-def _with_blanks(sign: str, lines: list[bytes]) -> str:
-    """The sign with the blanks beside it in every line, which would else be a part of keys and values."""
-    for text in (f" {sign} ", f"{sign} ", f" {sign}"):
-        at = text.index(sign)
-        if all(0 <= line.find(text.encode()) == line.find(sign.encode()) - at for line in lines):
-            return text
+def _json_end(line: bytes) -> int | None:
+    """The end of the key that a line begins with, where that is JSON: a delimiter is behind it."""
+    return end_of_value(line) if line[:1] in (b"{", b"[", b'"') else None
+
+
+def _with_blanks(sign: str, lines: list[bytes]) -> str | None:
+    """The sign with the blanks beside it in every line, which would else be a part of keys and values.
+
+    None where the first sign of some lines has them, and a later one of others: a key may hold the sign.
+    """
+    code = sign.encode()
+    starts = [_json_end(line) or 0 for line in lines]
+    for text in (b" %s " % code, b"%s " % code, b" %s" % code):
+        pairs = list(zip(lines, starts, strict=True))
+        first = [0 <= line.find(text, at) == line.find(code, at) - text.index(code) for line, at in pairs]
+        if all(first):
+            return text.decode()
+        if any(first) and all(text in line[at:] for line, at in pairs):
+            return None
     return sign
 
 
