@@ -74,8 +74,8 @@ def test_a_delimiter_of_several_bytes_divides_rows_with_quotes_as_it_does_others
     assert [(r.key, r.value) for r in records_of(path, delimiter=delimiter)] == [(b"k", v) for v in values]
 
 
-@pytest.mark.parametrize("delimiter", [", ", "; ", "| "])
-def test_blanks_behind_all_delimiters_belong_to_no_key(tmp_path: Path, delimiter: str) -> None:
+@pytest.mark.parametrize("delimiter", [", ", "; ", "| ", " , ", " | ", " ;"])
+def test_blanks_beside_all_delimiters_belong_to_no_key(tmp_path: Path, delimiter: str) -> None:
     """As ``print(..., sep=", ")`` and ``kcat -f '%t, %o, %k, %s'`` write; a tombstone was a blank."""
     path = tmp_path / "orders.csv"
     rows = ["offset key value", "0 k v", "1 l w", '2 k "x"', "3 l "]

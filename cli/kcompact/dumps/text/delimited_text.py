@@ -70,7 +70,7 @@ def columns_to_type(lines: list[bytes]) -> str:
     before_json = _before_json(lines)
     if before_json is not None:
         return f"--columns key,value {delimiter_option(before_json)}"
-    for sign in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
+    for sign in ("\t", "=>", "->", "::", "||", "|", ";", "^", "~", "#", ",", ":"):
         delimiter = sign if sign == "\t" else _with_blanks(sign, lines)
         if delimiter is None:
             continue
@@ -184,13 +184,15 @@ def names_columns(line: bytes, delimiter: str, columns: tuple[str, ...]) -> bool
 
 
 def delimiter_of(header: bytes, lines: list[bytes], signs: str) -> str:
-    """The sign that divides a header line, with the blank that follows it always, and in most lines."""
+    """The sign that divides a header line, with the blanks beside it always, and in most lines."""
     sign = next((sign for sign in signs if sign.encode() in header), ",")
-    with_blank, gaps = f"{sign} ".encode(), header.count(sign.encode())
-    if not gaps or header.count(with_blank) < gaps:
-        return sign
-    fitting = [line for line in lines if columns_by(line, with_blank, "rfc4180") == gaps + 1]
-    return with_blank.decode() if 2 * len(fitting) > len(lines) else sign
+    gaps = header.count(sign.encode())
+    for text in (f" {sign} ", f"{sign} ", f" {sign}"):
+        if gaps and header.count(text.encode()) == gaps:
+            fitting = [line for line in lines if columns_by(line, text.encode(), "rfc4180") == gaps + 1]
+            if 2 * len(fitting) > len(lines):
+                return text
+    return sign
 
 
 def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tuple[str, ...]) -> bool:
