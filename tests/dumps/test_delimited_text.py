@@ -117,6 +117,7 @@ def test_so_it_is_behind_json(tmp_path: Path) -> None:
         ('"k1"||{"a":1}\n"k2"||{"a":2}\n', "--delimiter '||'"),
         ('"k1" {"a":1}\n"k2" {"a":2}\n', "--delimiter ' '"),
         ("k1: v1\nord:17: null\n", "--columns NAME,... --delimiter TEXT"),
+        ('t 0 1 k {"a":1}\nt 0 2 k {"a":2}\n', "--columns NAME,... --delimiter TEXT"),
     ],
 )
 def test_a_delimiter_is_proposed_without_a_part_of_keys_and_values(

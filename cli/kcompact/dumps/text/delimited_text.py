@@ -160,7 +160,10 @@ def _are_keys(texts: list[bytes]) -> bool:
     distinct = len(set(texts))
     is_word = distinct == 1 < len(texts)
     holds_number = distinct == len(texts) >= _ENOUGH_ROWS
-    return not is_word and not holds_number and all(text.count(b"[") == text.count(b"]") for text in texts)
+    are_closed = all(
+        text.count(b"[") == text.count(b"]") and text.count(b"{") == text.count(b"}") for text in texts
+    )
+    return not is_word and not holds_number and are_closed
 
 
 def quoting_in(line: bytes, delimiter: str) -> str | None:
