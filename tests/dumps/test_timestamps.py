@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 
@@ -241,3 +241,23 @@ def test_types_of_confluent_s_go_client_are_librdkafka_s_numbers(
         (split,) = dump.splits(1 << 40)
         layout = LAYOUTS[dump.files[0].layout]
         assert {record.timestamp_type for *_, record in layout.records(dump.files[0], split)} == {kind}
+
+
+@pytest.mark.parametrize(
+    ("spelt", "whole_seconds"),
+    [
+        (["1700000000.5", "1700000001"], "1 timestamp"),
+        (['"1700000000.5"', '"1700000001"', "1700000002"], "2 timestamps"),
+        (["1700000000.5", "1700000001.0"], None),
+        (["1700000000123.5", "1700000001"], None),  # milliseconds with a fraction
+        (["1700000000123", "1700000001"], None),
+    ],
+)
+def test_whole_seconds_among_others_with_a_fraction_are_noted(
+    spelt: list[str], whole_seconds: str | None, tmp_path: Path
+) -> None:
+    line = '{"topic":"t","partition":0,"offset":%d,"timestamp":%s,"key":"k","value":"v"}\n'
+    (tmp_path / "t.jsonl").write_text("".join(line % pair for pair in enumerate(spelt)))
+    remarks = judged(tmp_path / "t.jsonl")
+    noted = f"{whole_seconds} of ten digits beside seconds with a fraction: are they seconds, too?"
+    assert [noted in remark for remark in remarks] == [True] * (whole_seconds is not None)

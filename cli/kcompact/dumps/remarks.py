@@ -56,6 +56,7 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
     ]
     return (
         odd_times
+        + _whole_seconds(file, notes)
         + ([f"{file.path}: timestamps {_ZONELESS}"] if file.dialect.is_zoneless else [])
         + [
             f"{file.path}: {counted(notes.counts[name], unit)} {text}"
@@ -67,6 +68,15 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
         + _without_tombstones(file, notes, options)
         + notes_on_null_texts(file, notes, options)
     )
+
+
+def _whole_seconds(file: DumpFile, notes: SplitNotes) -> list[str]:
+    """A remark on seconds without a fraction among others: programs write 1700000000.0 as 1700000000."""
+    count = notes.counts.get("ten_digit_timestamps", 0)
+    if not count or not notes.counts.get("fractional_seconds"):
+        return []
+    timestamps = f"{counted(count, 'timestamp')} of ten digits beside seconds with a fraction"
+    return [f"{file.path}: {timestamps}: are they seconds, too? They are read as milliseconds"]
 
 
 def _unknown_lines(file: DumpFile, notes: SplitNotes) -> list[str]:

@@ -14,12 +14,8 @@ from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
-from kcompact.dumps.records.timestamps import CALENDAR, PER_MS, SMALLEST_NS, SMALLEST_US
+from kcompact.dumps.records.timestamps import DOUBTFUL, PER_MS, SMALLEST_NS, SMALLEST_US
 
-_ODD_TIMES: dict[CountName, tuple[int, int]] = {
-    "ten_digit_timestamps": (10**9, 10**10),
-    "calendar_timestamps": CALENDAR,
-}
 _LARGEST_SECONDS = 9 * 10**15
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
 _FLAGGED: dict[CountName, int] = {
@@ -208,7 +204,7 @@ class ScannedRows:
             is_number = self[c.CLOCK][first:last] == c.OTHER
             clocks = self[c.TIMESTAMP][first:last][is_number]
             counts["timestamps"] = int(np.count_nonzero(self[c.CLOCK][first:last] >= c.TEXT))
-            for name, (least, end) in _ODD_TIMES.items():
+            for name, (least, end) in DOUBTFUL.items():
                 counts[name] = int(np.count_nonzero((clocks >= least) & (clocks < end)))
             counts["scaled_timestamps"] = int(np.count_nonzero(clocks >= SMALLEST_US))
         counts["zoneless_timestamps"] = int(np.count_nonzero(self[c.CLOCK][first:last] == c.ZONELESS))

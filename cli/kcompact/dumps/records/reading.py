@@ -18,9 +18,8 @@ from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
-    is_calendar,
-    is_scaled,
     is_unknown_type,
+    odd_time,
     prefixed_type,
     timestamp_ms,
     timestamp_type,
@@ -31,7 +30,6 @@ _LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every inte
 REPLACEMENT = "\ufffd".encode()
 EXAMPLES = 3
 MOST_BESIDE = 100  # names of fields
-_DIGITS_OF_SECONDS = 10
 _SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
 DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
@@ -159,12 +157,8 @@ class FieldRules:
             return -1
         if self.dialect.timestamp_unit == "auto" and raw is not None:
             self.count("timestamps")
-            if _is_ten_digits(raw):
-                self.count("ten_digit_timestamps")
-            elif is_calendar(raw):
-                self.count("calendar_timestamps")
-            elif is_scaled(raw):
-                self.count("scaled_timestamps")
+            if (name := odd_time(raw)) is not None:
+                self.count(name)
         if type(raw) is int and 0 <= raw < SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:
             return raw
         try:
@@ -293,8 +287,3 @@ def _whole_number(raw: Any, role: str, largest: int, place: str | None) -> int:
     if not 0 <= number <= largest:
         raise UnreadableError(f"{role} {shown(raw)} is out of range", DAMAGED_HINT)
     return number
-
-
-def _is_ten_digits(raw: Any) -> bool:
-    """Whether a timestamp has as many digits as one in seconds has."""
-    return isinstance(raw, int | str) and len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit()

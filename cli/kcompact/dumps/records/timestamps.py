@@ -5,11 +5,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kcompact.digits import whole_number
+from kcompact.dumps.count_names import CountName
 
 NO_TIMESTAMP = -1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-CALENDAR = (19_700_101_000_000, 22_000_101_000_000)  # as milliseconds: years 2594 to 2667
+DOUBTFUL: dict[CountName, tuple[int, int]] = {
+    "ten_digit_timestamps": (10**9, 10**10),
+    "calendar_timestamps": (19_700_101_000_000, 22_000_101_000_000),  # as milliseconds: years 2594 to 2667
+}
+"""Whole numbers that are hardly milliseconds: the least of them, and where they end."""
 SMALLEST_US = 10**14  # whole numbers from here on are hardly milliseconds (year 5138)
 SMALLEST_NS = 10**17
 PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
@@ -58,16 +63,16 @@ def timestamp_ms(raw: Any, unit: str = "auto") -> int:
     raise ValueError(f"{raw!r} is no timestamp")
 
 
-def is_scaled(raw: Any) -> bool:
-    """Whether a timestamp of no known unit is a number so large that micro- or nanoseconds are meant."""
+def odd_time(raw: Any) -> CountName | None:
+    """The count to which a timestamp of no known unit adds, if another unit may be meant."""
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
-    return isinstance(number, int | float) and number >= SMALLEST_US
-
-
-def is_calendar(raw: Any) -> bool:
-    """Whether a timestamp of no known unit is a number such as 20240131093000: a date and a time of day."""
-    number = whole_number(raw.strip()) if isinstance(raw, str) else raw
-    return isinstance(number, int) and CALENDAR[0] <= number < CALENDAR[1]
+    if isinstance(number, int | float) and number >= SMALLEST_US:
+        return "scaled_timestamps"
+    if type(number) is int:
+        return next((name for name, (least, end) in DOUBTFUL.items() if least <= number < end), None)
+    parts = _FRACTION.fullmatch(raw.strip()) if isinstance(raw, str) else None
+    whole = int(parts[1]) if parts else number
+    return "fractional_seconds" if isinstance(whole, int | float) and 0 < whole < _SMALLEST_MS else None
 
 
 def spelt_in_ms(milliseconds: int, kind: str | None) -> int | str:
