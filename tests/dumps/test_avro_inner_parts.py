@@ -87,3 +87,35 @@ def test_a_key_in_a_map_that_stands_for_no_bytes_is_refused(tmp_path: Path) -> N
     path = write(tmp_path / "t.avro", fields, rows)
     with pytest.raises(InputError, match=r"the key is 0\.5 in a map"):
         records_of(path, {"key": "parts.id"})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "ids", "keys"),
+    [
+        (["int", "string"], [5, "x"], [b"5", b"x"]),
+        (["string", "int"], ["x", 5], [b"x", b"5"]),
+        ([["null", "string"], "long"], [None, -1], [None, b"-1"]),
+        ([{"type": "enum", "name": "E", "symbols": ["A"]}, "string"], ["A", "x"], None),
+    ],
+)
+def test_a_key_field_has_the_type_that_its_own_record_gives_it(
+    tmp_path: Path, kinds: list[Any], ids: list[Any], keys: list[bytes | None] | None
+) -> None:
+    """Where values are records of several kinds, as in a topic of several events."""
+    events = [
+        {"type": "record", "name": f"Event{number}", "fields": [{"name": "id", "type": kind}]}
+        for number, kind in enumerate(kinds)
+    ]
+    rows = [
+        {"offset": number, "key": None, "value": (f"Event{number}", {"id": value})}
+        for number, value in enumerate(ids)
+    ]
+    path = write(tmp_path / "t.avro", {"offset": "long", "key": ["null", "bytes"], "value": events}, rows)
+    with open_one(path, key_fields=("id",)) as dump:
+        table, notes = index_all(dump)
+        if keys is None:
+            with pytest.raises(InputError, match="the key is 'A' in a map or a union of records: only"):
+                check_notes(dump, notes)
+        else:
+            check_notes(dump, notes)
+            assert table["key"].to_pylist() == keys

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -121,13 +122,14 @@ _BYTES, _INTEGER, _DATUM, _UNION = "bytes", "integer", "datum", "union"
 
 
 def _kind_of(value: Any, role: str) -> str:
-    """The kind of a value in a map of several types, by the value itself. Raises UnreadableError."""
+    """The kind of a value that may have several types, by the value itself. Raises UnreadableError."""
     if isinstance(value, bytes):
         return _BYTES
     if type(value) is int:
         return _INTEGER
     raise UnreadableError(
-        f"the {role} is {shown(value)} in a map: only bytes, text and whole numbers can be read there"
+        f"the {role} is {shown(value)} in a map or a union of records: only bytes, text and whole numbers"
+        " can be read there"
     )
 
 
@@ -158,23 +160,29 @@ class AvroReader:
 
     def type_at(self, wire: WireSchema, path: Path) -> Any:
         """The type of the field at the path, without the null of a record on the way."""
+        return self._types_at(wire, path)[0]
+
+    def _types_at(self, wire: WireSchema, path: Path) -> list[Any]:
+        """Its types, several if there are records of several kinds on the way."""
         leaves = dict(wire.leaves(self._exact))
         for length in range(len(path), -1, -1):
             if path[:length] in leaves:
-                return types_at(wire, [leaves[path[:length]]], path[length:])[0]
+                return types_at(wire, [leaves[path[:length]]], path[length:])
         raise KeyError(path)
 
     def _kind(self, role: str) -> str:
         if role not in self.paths:
             return _BYTES
-        kind = self.type_at(self.wire, self.paths[role])
-        if is_integer(kind):
+        kinds = self._types_at(self.wire, self.paths[role])
+        if all(map(is_integer, kinds)):
             return _INTEGER
-        if is_bytes(self.wire, kind):
+        if all(is_bytes(self.wire, kind) for kind in kinds):
             return _BYTES
+        if len({json.dumps(self.wire.inlined(kind, set())) for kind in kinds}) > 1:
+            return _UNION
         parent = types_at(self.wire, [self.wire.type], self.paths[role][:-1])
         is_in_map = any(is_map(self.wire.resolve(branch)) for outer in parent for branch in branches(outer))
-        return _UNION if is_in_map and isinstance(kind, list) else _DATUM
+        return _UNION if is_in_map and isinstance(kinds[0], list) else _DATUM
 
     def __call__(self, datum: Datum, ordinal: int) -> Record:
         """The Record of a datum, the ``ordinal``-th of its split. Raises UnreadableError."""
