@@ -486,6 +486,20 @@ def test_an_update_that_gives_a_row_another_key_is_named(cdc: str, tmp_path: Pat
     assert not any("another key" in remark for remark in remarks)
 
 
+@pytest.mark.parametrize(
+    ("before", "is_moved"),
+    [({"id": 1, "shelf": "a"}, True), ({"id": 1, "shelf": "b"}, False), ({"id": 1, "shelf": None}, False)],
+)
+def test_an_update_of_debezium_may_change_a_key_field_that_is_no_key_there(
+    before: dict[str, Any], is_moved: bool, tmp_path: Path
+) -> None:
+    """As null before, where the replica identity is an index, does not tell what it was."""
+    path = write(tmp_path / "t.jsonl", event("u", before, {"id": 1, "shelf": "b"}))
+    rows, remarks = judged(path, cdc="debezium", key_fields=("shelf",))
+    assert [row["key"] for row in rows] == [b"b"]
+    assert sum("1 update that gave a row another key" in remark for remark in remarks) == is_moved
+
+
 @pytest.mark.parametrize(("cdc", "data"), [("canal", [{"id": 1}]), ("maxwell", {"id": 1})])
 def test_events_that_flink_writes_hold_a_row_and_a_type(cdc: str, data: Any, tmp_path: Path) -> None:
     """Its formats canal-json and maxwell-json have no other member."""

@@ -60,8 +60,9 @@ class ChangeEvent:
     """One event. ``places``: where the row's fields are looked up, in that order, before the event itself.
 
     ``table`` is which of a database's tables the row is of, by the names that a key may be made of. ``old``
-    are the fields that an update has changed, as they were before: Maxwell and Canal write one event where an
-    update gives a row another key. ``rows``: how many it is about; those of several have no place here.
+    are fields as they were before an update: Maxwell and Canal write one event where it gives a row another
+    key, Debezium two, but only if it is the key of its own records. ``rows``: how many it is about; those of
+    several have no place here.
     """
 
     is_delete: bool = False
@@ -83,7 +84,9 @@ def debezium(parsed: ParsedJson) -> ChangeEvent:
         is_delete = event.get("__deleted") in ("true", True) or event.get("__op") == "d"
         return ChangeEvent(is_delete, (Place(parsed, at),))
     places = tuple(Place(parsed, (*at, name)) for name in ("after", "before"))
-    return ChangeEvent(event["op"] == "d", places, _names_in(event.get("source"), "source."))
+    before = _old(event.get("before") if event["op"] == "u" else None)
+    old = {name: value for name, value in before.items() if value is not None}  # null: perhaps not known
+    return ChangeEvent(event["op"] == "d", places, _names_in(event.get("source"), "source."), old)
 
 
 def mongo(parsed: ParsedJson) -> ChangeEvent:
