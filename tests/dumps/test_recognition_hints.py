@@ -122,6 +122,26 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
             "jq -c 'del(.partition_data_list) + (.partition_data_list[] | del(.records) + .records[])'",
         ),
         (
+            '{"t-0":[{"offset":0,"key":"a","value":"1"}],"of":"x","t-1":[{"offset":0,"key":"a","value":"2"}]}',
+            "in a list, t-0, and in others",
+            """jq -c 'del(."t-0", ."t-1") + ({"t-0", "t-1"} | to_entries[] | (.key | capture(""",
+        ),
+        (
+            '{"topic":"t","partition":1,"records":[{"offset":0,"key":"a","value":"1"}]}',
+            "do not tell their topic and partition, the object around",
+            "jq -c 'del(.records) + .records[]'",
+        ),
+        (
+            '{"topic":"t","records":[{"offset":0,"key":"a","value":"1","partition":1}]}',
+            "do not tell their topic, the object around",
+            "jq -c 'del(.records) + .records[]'",
+        ),
+        (
+            '{"records":{"0":[{"offset":0,"key":"a","value":"1"}],"1":[{"offset":1,"key":"a","value":"2"}]}}',
+            "do not tell their topic and partition",
+            "jq -c '.records | to_entries[] | {partition: .key | tonumber} + .value[]'",
+        ),
+        (
             '{"resourceSpans":[{"scopeSpans":[{"attributes":[{"key":"a","value":"1"}]}]}]}',
             "no record of key and value",
             "--key-field",

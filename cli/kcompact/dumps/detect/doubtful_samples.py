@@ -4,7 +4,8 @@ A guess would lose keys or join them, and nothing in the result would show it.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -164,17 +165,49 @@ def refuse_wrapped(path: str, sample: list[Row]) -> None:
         )
 
 
+def refuse_log_outside(path: str, event: Row, sample: list[Row], options: ReadOptions) -> None:
+    """Raise InputError where the object with ``records`` tells the topic or partition, and they do not."""
+    named, outside = fields_by_role({name for row in sample for name in row}), fields_by_role(event)
+    lacking = [role for role in ("topic", "partition") if not named[role] and role not in options.fields]
+    is_by_log = isinstance(event["records"], dict)
+    if roles := [role for role in lacking if is_by_log or outside[role]]:
+        way = f".records | {_lists_in_jq(event['records'])}" if is_by_log else "del(.records) + .records[]"
+        raise InputError(
+            f"{path}: the records do not tell their {' and '.join(roles)}, the object around them does",
+            hint=f"write them into the records: {by_jq(way)}",
+        )
+
+
+def _lists_in_jq(names: Collection[str]) -> str:
+    """The records of lists as jq takes them out, each with the log that its list's name tells."""
+    log = "{topic: .key}"
+    if all(map(str.isdecimal, names)):
+        log = "{partition: .key | tonumber}"
+    elif all(re.fullmatch(".+-[0-9]+", name) for name in names):
+        log = '(.key | capture("^(?<topic>.+)-(?<partition>[0-9]+)$") | .partition |= tonumber)'
+    return f"to_entries[] | {log} + .value[]"
+
+
 def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
     """The list of records in a row, or in objects of a list in it, and jq's way to take them out."""
-    for name, items in row.items():
-        if plain_name(name) in ALIASES["headers"] or not isinstance(items, list):
-            continue
-        member = in_jq([name])
-        objects = [item for item in items if isinstance(item, dict)]
-        if any(_is_record(item, with_offset=with_offset) for item in objects[:1]):
-            return name, f"del({member}) + {member}[]"
+    lists = {
+        name: [item for item in items if isinstance(item, dict)]
+        for name, items in row.items()
+        if plain_name(name) not in ALIASES["headers"] and isinstance(items, list)
+    }
+    of_records = [
+        name for name, objects in lists.items() if objects and _is_record(objects[0], with_offset=with_offset)
+    ]
+    members = ", ".join(in_jq([name]) for name in of_records)
+    if len(of_records) > 1:
+        only = f"{{{', '.join(map(json.dumps, of_records))}}}"
+        return f"{of_records[0]}, and in others", f"del({members}) + ({only} | {_lists_in_jq(of_records)})"
+    if of_records:
+        return of_records[0], f"del({members}) + {members}[]"
+    for name, objects in lists.items():
         inner = next(filter(None, (_way_to_records(item, with_offset=True) for item in objects)), None)
         if inner is not None:
+            member = in_jq([name])
             return f"{name}[].{inner[0]}", f"del({member}) + ({member}[] | {inner[1]})"
     return None
 

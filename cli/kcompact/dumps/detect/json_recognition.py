@@ -20,6 +20,7 @@ from kcompact.dumps.detect.candidate import (
     lines_in,
 )
 from kcompact.dumps.detect.choosing import choose_dialect
+from kcompact.dumps.detect.doubtful_samples import refuse_log_outside
 from kcompact.dumps.detect.unknown_text import looks_like, unknown
 from kcompact.dumps.json.json_layouts import array_texts
 from kcompact.dumps.json.json_reader import why_not_json
@@ -53,9 +54,10 @@ def recognise_json(file: Candidate, options: ReadOptions) -> Recognised:
     if isinstance(sample[0], dict) and "records" in sample[0] and file.data_bytes <= LARGEST_BYTES:
         wrapper = _wrapper(file)
         if wrapper is not None:
-            sample = _records_of(sample[0])
+            event, sample = sample[0], _records_of(sample[0])
             if not sample:
                 raise NoRecordsError(f"{file.path}: an event without records", hint="was the topic empty?")
+            refuse_log_outside(file.path, event, sample, options)
             return _recognised(file, "json_wrapper", wrapper, sample, options)
     return _recognised(file, "json_lines" if is_lines else "json_objects", shape, sample, options)
 
