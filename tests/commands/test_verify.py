@@ -11,7 +11,9 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import fastavro
 import pytest
 
 import avro_files
@@ -433,6 +435,30 @@ def test_keys_that_a_tool_has_parsed_are_looked_for_by_their_values_alone(
     assert "hint: compare keys by their values: --canonical-keys" in run.stderr
     run = kcompact("verify", "--absent-keys", keys, dump, "--canonical-keys", "--format", "json")
     assert [key["verdict"] for key in json.loads(run.stdout)["keys"]] == ["present"]
+
+
+@pytest.mark.parametrize("name", ["d.avro", "topics/t/partition=0/t+0+0000000000.avro"])
+def test_keys_that_are_records_of_avro_are_looked_for_by_their_bytes_alone(
+    name: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    dump, keys = tmp_path / name, tmp_path / "keys.txt"
+    dump.parent.mkdir(parents=True, exist_ok=True)
+    kind = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "int"}]}
+    fields: dict[str, Any] = {"offset": "long", "key": kind, "value": "string"}
+    if dump.parent == tmp_path:
+        files = {dump: (fields, {"offset": 0, "key": {"id": 1}, "value": "x"})}
+    else:
+        files = {dump: ({"a": "int"}, {"a": 1}), dump.with_suffix(".keys.avro"): ({"id": "int"}, {"id": 1})}
+    for path, (columns, row) in files.items():
+        schema = [{"name": column, "type": column_type} for column, column_type in columns.items()]
+        with path.open("wb") as out:
+            fastavro.writer(out, {"type": "record", "name": "Row", "fields": schema}, [row])
+    keys.write_text('{"id":1}\n')
+    for line in (("verify", "--absent-keys", keys, dump), ("inspect", dump, "--key", '{"id":1}')):
+        run = kcompact(*line)
+        assert (run.exit_code, "each would seem to be gone" in run.stderr) == (2, True)
+    keys.write_text("base64:Ag==\n")  # 1 in Avro's own encoding
+    assert kcompact("verify", "--absent-keys", keys, dump).exit_code == 1
 
 
 def test_a_key_that_no_dump_has_may_be_misspelt(tmp_path: Path, kcompact: Cli) -> None:
