@@ -24,7 +24,7 @@ _LIKE_A_PARTITION = re.compile(  # a folder, or a file without its suffix: 0, p0
 _COUNTED = re.compile(r"0[0-9]+|[0-9]{6,}")  # a file's name, by a writer of several: 000001.json
 _BY_TIME = (
     "no offsets in the records, and files of one log in folders by time: their order is the log's only where"
-    " the sink put records there by its own clock, not by first_names"
+    " the sink put records there by its own clock, not by theirs"
 )
 
 
