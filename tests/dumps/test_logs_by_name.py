@@ -201,6 +201,24 @@ def test_a_file_whose_name_says_no_partition_is_asked_about_beside_others(
     assert logs(tmp_path / "told") == [("orders", 0), ("orders", 1)]
 
 
+@pytest.mark.parametrize(
+    ("names", "topics"),
+    [
+        (["eu-1.orders.json", "eu-1.customers.json"], {"eu-1.orders", "eu-1.customers"}),
+        (["eu-1.orders", "eu-1.customers"], {"eu-1.orders", "eu-1.customers"}),
+        (["orders-0.v1.json", "orders-0.v2.json"], {"orders-0.v1", "orders-0.v2"}),
+        (["orders-0.snappy.json", "orders-1.json"], {"orders"}),
+    ],
+)
+def test_words_behind_a_number_belong_to_the_topic(
+    tmp_path: Path, names: list[str], topics: set[str]
+) -> None:
+    """Two topics were one log of ``eu``, where keys of one superseded those of the other."""
+    write(tmp_path, names, {"key": "a", "value": "v"})
+    assert {topic for topic, _ in logs(tmp_path)} == topics
+    assert len(logs(tmp_path)) == 2
+
+
 def test_a_topic_may_begin_with_a_dash(tmp_path: Path) -> None:
     write(tmp_path, ["-orders-1.json"], {"key": "a", "value": "v"})
     assert logs(tmp_path) == [("-orders", 1)]

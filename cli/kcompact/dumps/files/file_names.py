@@ -9,7 +9,18 @@ from kcompact.dumps.files.containers import CONTAINER_SUFFIXES, container_of
 from kcompact.dumps.files.sources import STDIN
 
 DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".parquet", ".csv", ".tsv", ".txt", ".log", ".dump"}
-_EXTENSIONS = r"(?:\.[A-Za-z][A-Za-z0-9_]*)*$"  # .json.gz, .snappy.avro
+_EXTENSIONS = r"(?P<words>(?:\.[A-Za-z][A-Za-z0-9_]*)*)$"  # .json.gz, .snappy.avro
+_OF_FORMAT = {
+    *DATA_SUFFIXES,
+    *CONTAINER_SUFFIXES,
+    ".compacted",
+    ".snappy",
+    ".gzip",
+    ".zstd",
+    ".bin",
+    ".dat",
+    ".out",
+}
 # Confluent's sinks: topic+partition+start(+end)
 _SINK = re.compile(r"^(?P<topic>.+?)\+(?P<partition>[0-9]+)\+(?P<start>[0-9]+)(?:\+[0-9]+)?" + _EXTENSIONS)
 _NAMED = [
@@ -83,7 +94,10 @@ def _facts_of_name(name: str) -> NameFacts:
         partition = _within(groups.get("partition"), INT_MAX)
         start = _within(groups.get("start", "0"), LONG_MAX >> 1)  # rows are counted on from there
         if partition is not None and start is not None:
-            return NameFacts(groups["topic"], partition, start if "start" in groups else None)
+            words = [] if pattern is _SINK else PurePath(f"x{groups['words'].lower()}").suffixes
+            is_told = _OF_FORMAT.issuperset(words)  # else the whole name may be a topic: eu-1.orders
+            topic = groups["topic"] if is_told else None
+            return NameFacts(topic, partition, start if "start" in groups else None)
     return NameFacts()
 
 
