@@ -54,6 +54,7 @@ def test_partitions_of_a_topic_that_ends_in_a_number_are_asked_about(
     "names",
     [
         ["customers/dump.json", "orders/dump.json"],
+        ["customers-p0/dump.json", "orders-p0/dump.json"],
         ["region=de/orders.json", "region=fr/orders.json"],
         ["orders-2024-01-01.json", "orders-2024-01-02.json"],
         ["orders_20240101.json", "orders_20240102.json"],

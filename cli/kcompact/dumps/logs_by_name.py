@@ -62,7 +62,8 @@ def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
         first = alike[0]
         for file in alike[1:]:
             differing = _differing(first.path, file.path)
-            if all(map(_LIKE_A_PARTITION.fullmatch, differing)):
+            words = {folder.rstrip("0123456789") for folder in differing}
+            if len(words) == 1 and all(map(_LIKE_A_PARTITION.fullmatch, differing)):
                 differing = []  # partitions, most likely, of which the next check asks
             if file.topic != first.topic or (differing and not is_of_time(*differing)):
                 raise InputError(
