@@ -153,6 +153,7 @@ def test_folders_by_a_column_that_may_be_the_partition_are_asked_about(tmp_path:
         ["orders.partition=0.json", "orders.partition=1.json"],
         ["a.json", "partition_3/x.json", "partition_4/x.json"],
         ["p0/x.json", "p1/x.json"],
+        ["10/x.json", "11/x.json"],
         ["2024-01-31/0.json", "2024-02-01/1.json"],
     ],
 )
@@ -175,6 +176,7 @@ def test_names_that_may_be_partitions_are_asked_about(
         ["orders_1.json", "orders_2.json"],
         ["000000000000.json", "000000000001.json"],
         ["20240131.json", "20240201.json"],
+        ["2024/01/10/x.json", "2024/01/11/x.json"],
     ],
 )
 def test_names_that_count_files_are_not(tmp_path: Path, names: list[str]) -> None:
