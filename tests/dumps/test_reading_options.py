@@ -262,14 +262,21 @@ def test_a_forced_dialect_that_does_not_fit_is_noticed(path: Path) -> None:
             check_notes(opened, notes)
 
 
-@pytest.mark.parametrize("spelt", [int, str])
+@pytest.mark.parametrize("is_text", [False, True])
 @pytest.mark.parametrize(
-    ("first", "doubt"), [(1_700_000_000, "are they seconds?"), (20240131235957, "are they dates and times")]
+    ("first", "doubt"),
+    [
+        (1_700_000_000, "are they seconds?"),
+        (20240128, "dates such as 20240131"),
+        (20240131235957, "are they dates and times"),
+        (45322.25, "are they days"),
+    ],
 )
-def test_timestamps_that_are_hardly_milliseconds_are_noted(
-    path: Path, first: int, doubt: str, spelt: type[int | str]
+def test_timestamps_that_are_hardly_what_they_are_read_as_are_noted(
+    path: Path, first: float, doubt: str, *, is_text: bool
 ) -> None:
-    dump(path, *(envelope(n, "k") | {"timestamp": spelt(first + n)} for n in range(3)))
+    times = [first + n for n in range(3)]
+    dump(path, *(envelope(n, "k") | {"timestamp": str(t) if is_text else t} for n, t in enumerate(times)))
     with open_one(path) as opened:
         _, notes = index_all(opened)
         (remark,) = check_notes(opened, notes)

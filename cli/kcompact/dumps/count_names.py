@@ -13,7 +13,9 @@ _OfKinds = Literal["datum_keys", "json_keys", "json_keys_in_quotes", "quoted_key
 _OfEvents = Literal["keys_before", "keyed_tombstones", "joined_tombstones", "moved_rows"]
 _OfParts = Literal["unavailable_values", "replaced_values", "headers_without_values", "doubtful_headers"]
 _OfTimes = Literal["timestamps", "scaled_timestamps", "zoneless_timestamps"]
-_OfDoubtfulTimes = Literal["ten_digit_timestamps", "calendar_timestamps", "fractional_seconds"]
+_OfDoubtfulTimes = Literal[
+    "ten_digit_timestamps", "calendar_dates", "calendar_timestamps", "day_numbers", "fractional_seconds"
+]
 _OfCells = Literal["quoted_cells", "freely_quoted_cells", "quoted_words", "escapes"]
 _OfRows = Literal["rows_within_quotes", "cr_lf_rows", "blank_lines", "trailing_null_element"]
 _OfTools = Literal["skipped_noise_lines", "skipped_unknown_lines", "skipped_control_records", "abort_markers"]

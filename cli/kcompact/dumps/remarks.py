@@ -26,8 +26,12 @@ _REPLACED = "with U+FFFD, which kafka-dump-log prints for bytes that are no UTF-
 _BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
 _ZONELESS = "without a time zone: read as UTC"
 _ODD_TIMES: dict[CountName, str] = {
-    "ten_digit_timestamps": "have ten digits: are they seconds",
-    "calendar_timestamps": "begin with a year: are they dates and times, such as 20240131093000",
+    "ten_digit_timestamps": "have ten digits: are they seconds? They are read as milliseconds",
+    "calendar_dates": "have the form of dates such as 20240131: are they? They are read as milliseconds",
+    "calendar_timestamps": "begin with a year: are they dates and times, such as 20240131093000? They are"
+    " read as milliseconds",
+    "day_numbers": "are small, with a fraction: are they days, as spreadsheets count them? They are read as"
+    " seconds",
 }
 _REMARKS: dict[CountName, tuple[str, str]] = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
@@ -50,7 +54,7 @@ _REMARKS: dict[CountName, tuple[str, str]] = {
 def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """All remarks on a file."""
     odd_times = [
-        f"{file.path}: all timestamps {doubt}? They are read as milliseconds"
+        f"{file.path}: all timestamps {doubt}"
         for name, doubt in _ODD_TIMES.items()
         if notes.counts.get(name) and notes.counts[name] == notes.counts.get("timestamps")
     ]

@@ -12,12 +12,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 DOUBTFUL: dict[CountName, tuple[int, int]] = {
     "ten_digit_timestamps": (10**9, 10**10),
+    "calendar_dates": (19_700_101, 22_000_101),
     "calendar_timestamps": (19_700_101_000_000, 22_000_101_000_000),  # as milliseconds: years 2594 to 2667
 }
 """Whole numbers that are hardly milliseconds: the least of them, and where they end."""
 SMALLEST_US = 10**14  # whole numbers from here on are hardly milliseconds (year 5138)
 SMALLEST_NS = 10**17
 PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
+_DAYS_END = 10**5  # numbers with a fraction below are more likely days (of Excel: until the year 2173)
 _SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds (year 5138)
 _FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
 # As Trino, BigQuery and Athena print it, 2024-01-31 10:00:00 UTC, or Go, 2024-01-31 10:00:00 +0100 CET m=+1.5
@@ -72,7 +74,9 @@ def odd_time(raw: Any) -> CountName | None:
         return next((name for name, (least, end) in DOUBTFUL.items() if least <= number < end), None)
     parts = _FRACTION.fullmatch(raw.strip()) if isinstance(raw, str) else None
     whole = int(parts[1]) if parts else number
-    return "fractional_seconds" if isinstance(whole, int | float) and 0 < whole < _SMALLEST_MS else None
+    if not isinstance(whole, int | float) or not 0 < whole < _SMALLEST_MS:
+        return None
+    return "day_numbers" if whole < _DAYS_END else "fractional_seconds"
 
 
 def spelt_in_ms(milliseconds: int, kind: str | None) -> int | str:
