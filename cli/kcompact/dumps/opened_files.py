@@ -180,7 +180,7 @@ def _file_of(
     facts = name_facts(path) if dialect.partition is None else NameFacts()
     topic, partition, start = recognised.topic, recognised.partition, None
     if dialect.topic is None and topic is None:
-        topic = facts.topic or topic_of(path)
+        topic = (None if facts.has_words else facts.topic) or topic_of(path)
         notes.append(f"{TOPIC_BY_NAME}{topic}")
     if topic is not None and topic.encode(errors="replace").decode() != topic:  # refused in a record, too
         raise InputError(

@@ -57,11 +57,16 @@ _QUIX = re.compile(r"^(?P<start>0[0-9]{18})" + _EXTENSIONS)  # other numbers of 
 
 @dataclass(frozen=True)
 class NameFacts:
-    """Facts about a file's records that its path gives; None where it does not."""
+    """Facts about a file's records that its path gives; None where it does not.
+
+    ``has_words``: other than a format's, after the number: all of the name may be the topic
+    (``eu-1.orders.json``).
+    """
 
     topic: str | None = None
     partition: int | None = None
     start_offset: int | None = None
+    has_words: bool = False
 
 
 def name_facts(path: str) -> NameFacts:
@@ -83,6 +88,7 @@ def name_facts(path: str) -> NameFacts:
         of_folders.topic or of_name.topic,
         of_folders.partition if is_other else of_name.partition,
         None if is_other else of_name.start_offset,
+        of_name.has_words and of_folders.topic is None,
     )
 
 
@@ -95,9 +101,8 @@ def _facts_of_name(name: str) -> NameFacts:
         start = _within(groups.get("start", "0"), LONG_MAX >> 1)  # rows are counted on from there
         if partition is not None and start is not None:
             words = [] if pattern is _SINK else PurePath(f"x{groups['words'].lower()}").suffixes
-            is_told = _OF_FORMAT.issuperset(words)  # else the whole name may be a topic: eu-1.orders
-            topic = groups["topic"] if is_told else None
-            return NameFacts(topic, partition, start if "start" in groups else None)
+            has_words = not _OF_FORMAT.issuperset(words)
+            return NameFacts(groups["topic"], partition, start if "start" in groups else None, has_words)
     return NameFacts()
 
 
