@@ -211,6 +211,7 @@ def test_a_file_whose_name_says_no_partition_is_asked_about_beside_others(
         (["eu-1.orders", "eu-1.customers"], {"eu-1.orders", "eu-1.customers"}),
         (["orders-0.v1.json", "orders-0.v2.json"], {"orders-0.v1", "orders-0.v2"}),
         (["orders-0.snappy.json", "orders-1.json"], {"orders"}),
+        (["orders-0.ndj", "orders-1.jsonlines"], {"orders"}),
     ],
 )
 def test_words_behind_a_number_belong_to_the_topic(

@@ -13,14 +13,10 @@ _EXTENSIONS = r"(?P<words>(?:\.[A-Za-z][A-Za-z0-9_]*)*)$"  # .json.gz, .snappy.a
 _OF_FORMAT = {
     *DATA_SUFFIXES,
     *CONTAINER_SUFFIXES,
-    ".compacted",
-    ".snappy",
-    ".gzip",
-    ".zstd",
-    ".bin",
-    ".dat",
-    ".out",
+    *(".compacted", ".snappy", ".gzip", ".zstd", ".deflate", ".tar", ".bin", ".dat", ".data", ".out"),
+    *(".ndj", ".jsonlines", ".jsons", ".psv", ".tab", ".xml", ".kafka", ".kcat", ".part", ".tmp"),
 }
+"""Words of a file's name that are hardly a part of a topic's."""
 # Confluent's sinks: topic+partition+start(+end)
 _SINK = re.compile(r"^(?P<topic>.+?)\+(?P<partition>[0-9]+)\+(?P<start>[0-9]+)(?:\+[0-9]+)?" + _EXTENSIONS)
 _NAMED = [
