@@ -201,7 +201,7 @@ class CompactCommand(Command):
         notes = [*dump.notes, *converted, *order_notes(outputs, compaction.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
         of_topics = policies.for_topics(log.topic for log in compaction.outcome.logs)
-        if self.log_options.segments is None:  # a listing may have the times of files
+        if not (self.log_options.segments or self.log_options.batches):  # these may have times of their own
             notes += undated_notes(compaction.outcome.logs, of_topics)
         warnings = self.notes_on_left_out()
         if compaction.shared_keys.count:
