@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
+from full_device import needs_full_device
 
 KCOMPACT = [sys.executable, "-P", "-m", "kcompact"]
 SAMPLE = Path(__file__).parents[1] / "samples" / "orders.jsonl"
-needs_full_device = pytest.mark.skipif(
-    not Path("/dev/full").exists(), reason="Linux alone has a device that is always full"
-)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
+from full_device import needs_full_device
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.files.sources import find_files
 from kcompact.dumps.options import ReadOptions
@@ -20,9 +21,6 @@ from kcompact.storage.scratch import create_part, scratch_folder
 from other_user import folder_for_all, other_user
 
 ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
-needs_full_device = pytest.mark.skipif(
-    not Path("/dev/full").exists(), reason="Linux alone has a device that is always full"
-)
 MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
 
 

@@ -1,6 +1,7 @@
 """How a log is named in the files beside a broker, and what such a file says about each log."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Self, TypeVar
@@ -36,6 +37,14 @@ FEW = 3  # logs or topics that a sentence names
 def few(logs: Collection[LogName] | Collection[str]) -> str:
     """The names of some logs, of many the first ``FEW``."""
     return ", ".join(map(str, sorted(logs)[:FEW])) + (", ..." if len(logs) > FEW else "")
+
+
+def said_of_logs(texts: Iterable[tuple[LogName, str]]) -> list[str]:
+    """Each text once, after the names of the logs that it is about, in the order of their names."""
+    by_text: dict[str, list[LogName]] = defaultdict(list)
+    for name, text in sorted(texts, key=lambda named: named[0]):
+        by_text[text].append(name)
+    return [f"{few(names)}: {text}" for text, names in by_text.items()]
 
 
 @dataclass

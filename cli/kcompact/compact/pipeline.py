@@ -6,7 +6,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from kcompact.broker.log_names import LogName, few
+from kcompact.broker.log_names import LogName, said_of_logs
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps.decided_keys import decide_by_key
 from kcompact.compact.offset_order import order_of_files
@@ -106,11 +106,7 @@ def _in_order(job: CompactJob, ranks: Mapping[int, int], file_ids: Mapping[int, 
 
 def _notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, LogName]) -> list[str]:
     """The notes on logs, by topic and partition; one that several have is one note."""
-    by_text: dict[str, list[LogName]] = {}
-    for name, log in sorted((names[i], log) for i, log in cleanings.items()):
-        for text in log.notes:
-            by_text.setdefault(text, []).append(name)
-    return [f"{few(of_text)}: {text}" for text, of_text in by_text.items()]
+    return said_of_logs((names[i], text) for i, log in cleanings.items() for text in log.notes)
 
 
 def spark_parallelism(spark: SparkSession) -> int:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from kcompact.broker.log_names import LogName, few
+from kcompact.broker.log_names import LogName, said_of_logs
 from kcompact.compact.output.csv_parts import render_gaps
 from kcompact.compact.output.decided_rows import REASON_NAMES
 from kcompact.compact.output.reporting import ReportedLog
@@ -126,11 +126,12 @@ def summarise_logs(summaries: list[LogSummary]) -> dict[int, LogOutcome]:
 
 def undated_notes(logs: Iterable[LogOutcome], policies: Mapping[str, Policy]) -> list[str]:
     """Notes on configs, by topic, that ask for the age of records, in logs of which none has a timestamp."""
-    by_text: dict[str, list[LogName]] = defaultdict(list)
-    for log in logs:
-        for text in undated_note(policies[log.topic]) if log.records and log.max_timestamp_ms < 0 else ():
-            by_text[text].append(LogName(log.topic, log.partition))
-    return [f"{few(names)}: {text}" for text, names in by_text.items()]
+    undated = [log for log in logs if log.records and log.max_timestamp_ms < 0]
+    return said_of_logs(
+        (LogName(log.topic, log.partition), text)
+        for log in undated
+        for text in undated_note(policies[log.topic])
+    )
 
 
 def _add_keys(log: LogOutcome, parts: list[ReportedLog]) -> None:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from kcompact.counted import counted
+from kcompact.dumps.avro.avro_schema import kind_names_at
 from kcompact.dumps.count_names import ComposedName
 from kcompact.dumps.dialects.dialect import ROLES, TYPED, Dialect
 from kcompact.dumps.dump import Dump
@@ -12,6 +13,18 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.shown import columns_option, delimiter_option, fields_option, key_field_option
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
+
+_STRUCTURED = {"record", "array", "map"}  # types of Avro
+
+
+def has_structured_keys(file: DumpFile) -> bool:
+    """Whether its keys are structures of Avro, which are compared by their encoded bytes."""
+    schema, place = None, file.dialect.key
+    if file.layout == "avro":
+        schema = file.shape.header.schema
+    elif file.layout == "side_files" and (header := file.shape.parts["keys"].header) is not None:
+        schema, place = {"type": "record", "fields": [{"name": "key", "type": header.schema}]}, "key"
+    return schema is not None and not kind_names_at(schema, place).isdisjoint(_STRUCTURED)
 
 
 def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:

@@ -12,8 +12,8 @@ from kcompact.broker.state.state_of_dump import state_that_counts
 from kcompact.broker.state.state_output import output_file
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import outputs_among
-from kcompact.dumps.avro.avro_schema import kind_names_at
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.field_checks import has_structured_keys
 from kcompact.dumps.files.at_hand import sha256_of, spool_folder
 from kcompact.dumps.files.containers import is_plain_path, lasting_path, open_plain
 from kcompact.dumps.files.stored import is_without_parts
@@ -24,7 +24,6 @@ from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_stores import is_address
 
 _BASE64 = b"base64:"
-_STRUCTURED = {"record", "array", "map"}
 
 
 def state_beside_pair(
@@ -100,7 +99,7 @@ def asked_keys(keys: list[bytes], options: ReadOptions, dumps: Iterable[Dump | N
             f"{parsed}: its keys are JSON values, whose spelling need not be that of Kafka's keys",
             hint="compare keys by their values: --canonical-keys",
         )
-    structured = next((file.path for file in files if _has_structured_keys(file)), None)
+    structured = next((file.path for file in files if has_structured_keys(file)), None)
     if structured and any(key[:1] in {b"{", b"["} and is_spelt_variously(key) for key in keys):
         raise InputError(
             f"{structured}: its keys are records, arrays or maps of Avro, compared by their encoded bytes:"
@@ -109,16 +108,6 @@ def asked_keys(keys: list[bytes], options: ReadOptions, dumps: Iterable[Dump | N
             " LOG=OFFSET follows the key of a record that is there",
         )
     return tuple(as_compared(keys, options))
-
-
-def _has_structured_keys(file: DumpFile) -> bool:
-    """Whether its keys are structures of Avro."""
-    schema, place = None, file.dialect.key
-    if file.layout == "avro":
-        schema = file.shape.header.schema
-    elif file.layout == "side_files" and (header := file.shape.parts["keys"].header) is not None:
-        schema, place = {"type": "record", "fields": [{"name": "key", "type": header.schema}]}, "key"
-    return schema is not None and not kind_names_at(schema, place).isdisjoint(_STRUCTURED)
 
 
 def _key(line: bytes, path: str, number: int) -> bytes:

@@ -248,9 +248,10 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
     Raises InputError for another log. Logs that this run leaves out are not asked for.
     """
     ids = {name: log_id for log_id, name in index.names.items()}
-    files = index.plan.files
-    logs = [log for log in sorted(state.logs_given_anew) if any(file.wants(*log) for file in files)]
-    known_logs = {log: state.state.records.get(log, ()) for log in logs}
+    is_wanted = index.plan.files[0].wants  # as by every file: the filters are those of the run
+    known_logs = {
+        log: state.state.records.get(log, ()) for log in sorted(state.logs_given_anew) if is_wanted(*log)
+    }
     for log, known in known_logs.items():
         is_alive = any(record.is_kept and not record.is_tombstone for record in known)
         if state.missing is not None and log not in ids and is_alive:

@@ -100,7 +100,7 @@ def _before_json(lines: list[bytes]) -> str | None:
 
 
 def _json_end(line: bytes) -> int | None:
-    """The end of the key that a line begins with, where that is JSON: a delimiter is behind it."""
+    """The end of the key that a line begins with, where that is JSON: a delimiter follows it."""
     return end_of_value(line) if line[:1] in (b"{", b"[", b'"') else None
 
 
