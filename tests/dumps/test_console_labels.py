@@ -235,7 +235,23 @@ def test_ids_of_schemas_are_no_part_of_values(separator: str, key_id: str, tmp_p
     assert named[0][1] == separator.join(rows[0][1:]).encode()
 
 
-@pytest.mark.parametrize("value", ['{"a":1}', "1|7", "a|7"])
+GUID = "1f0b3b6e-8a3b-4a52-9b0d-d8b1b8a1f111"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["k1\t7\t42\t8", "k2\t7\t43\t8", "k1\t7\tnull\tnull"],
+        ["k1\tnull\t8", 'k2\t{"a":1}\t8', "k2\t-1.5\t8"],
+        [f'k1\t{GUID}\t{{"a":1}}\t{GUID}', f"k1\t{GUID}\tnull\tnull"],
+    ],
+)
+def test_ids_are_told_behind_all_values_of_json(rows: list[str], tmp_path: Path) -> None:
+    text = "".join(f"Partition:0\tOffset:{number}\t{row}\n" for number, row in enumerate(rows))
+    assert "as print.schema.ids prints them" in refusal(tmp_path / "t.txt", text).message
+
+
+@pytest.mark.parametrize("value", ['{"a":1}', "1|7", "a|7", "b|null", "1|null"])
 def test_numbers_behind_what_is_no_json_are_of_the_value(value: str, tmp_path: Path) -> None:
     text = f"Partition:0|Offset:0|k|{value}\n"
     assert pairs(tmp_path / "t.txt", text, delimiter="|") == [(b"k", value.encode())]

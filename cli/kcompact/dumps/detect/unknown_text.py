@@ -194,7 +194,7 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "a Struct as Kafka Connect prints it",
         "export the topic itself as JSON lines (kcat -J, with -s avro where that is what the records are)",
     ),
-    rb"(?:(?:#|//|--)[^\n]*\n)+(?!#|//|--|\Z)": (
+    rb"(?:(?:#+[\s!]|//|--)[^\n]*\n)+(?!#|//|--|\Z)": (
         "text with a comment before it",
         "leave that line out: tail -n +2 FILE > NEW",
     ),

@@ -141,24 +141,29 @@ def ambiguous_separator(path: str, separators: list[str]) -> InputError:
 
 
 def refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
-    """Raise InputError where a number stands behind each value in JSON, as the id of its schema."""
+    """Raise InputError where an id, a number or GUID, stands behind each value in JSON, as its schema's."""
     sign = separator.encode()
     cells = [line.split(sign, len(columns) - 1)[-1] for line in lines if not NOISE.match(line)]
-    values = [cell.rpartition(sign) for cell in cells if cell.rpartition(sign)[-1] != b"null"]
-    if values and all(number.isdigit() and _is_json(value, sign) for value, _, number in values):
+    pairs = [cell.rpartition(sign)[::2] for cell in cells]
+    values = [_behind_id(value, sign) for value, name in pairs if name != b"null" or value]
+    names_ids = all(name == b"null" or _SCHEMA_ID.match(name) for _, name in pairs)
+    is_marked = any(value == b"null" or value[:1] in (b"{", b"[", b'"') for value in values)
+    if names_ids and is_marked and all(map(reads_as_json, values)):
         names = ",".join(columns)
         raise InputError(
-            f"{path}: a number after each value of kafka-console-consumer, as print.schema.ids prints them",
+            f"{path}: an id after each value of kafka-console-consumer, as print.schema.ids prints them",
             hint="export again without print.schema.ids, or as JSON lines (kcat -J); if it is a part of the"
             f" values: --columns {names} {delimiter_option(separator)}",
         )
 
 
-def _is_json(value: bytes, sign: bytes) -> bool:
-    """Whether it is a value in JSON, perhaps behind the id of the key's schema."""
-    number, _, behind = value.partition(sign)
-    text = behind if number.isdigit() else value
-    return text[:1] in (b"{", b"[", b'"') and reads_as_json(text)
+_SCHEMA_ID = re.compile(rb"(?:\d+|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$")
+
+
+def _behind_id(value: bytes, sign: bytes) -> bytes:
+    """A value without the id of the key's schema, which may stand before it."""
+    name, _, behind = value.partition(sign)
+    return behind if behind and _SCHEMA_ID.match(name) else value
 
 
 def _refuse_dates(path: str, lines: list[bytes]) -> None:
