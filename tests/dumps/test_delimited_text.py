@@ -257,6 +257,20 @@ def test_a_first_line_of_words_may_be_a_record(tmp_path: Path) -> None:
     assert pairs(tmp_path / "t.csv", **options) == expected
 
 
+@pytest.mark.parametrize("delimiter", [None, ","])
+def test_keys_that_may_be_cut_at_a_delimiter_are_noted(delimiter: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "orders.txt"
+
+    def is_noted(text: str) -> bool:
+        path.write_text(text)
+        with open_one(path, columns=("partition", "offset", "key", "value"), delimiter=delimiter) as dump:
+            return any("',' stands in values, too" in note for note in dump.notes)
+
+    assert is_noted("0,3,k,1,v\n0,4,k,2,w\n")
+    assert not is_noted('0,3,k,{"a":1,"b":2}\n0,4,k,null\n')
+    assert not is_noted("0,3,k,v\n0,4,k,w\n")
+
+
 def test_a_delimiter_that_another_may_be_is_asked_about(tmp_path: Path) -> None:
     text = "7\tSmith, John\n8\tMiller, Ann\n7\tBrown, John\n"
     error = refusal(tmp_path / "t.txt", text, columns=("key", "value"))

@@ -37,6 +37,7 @@ from kcompact.dumps.text.delimited_text import (
     key_value_delimiter,
     may_be_csv,
     names_columns,
+    noting_cut_keys,
     tells_by_json,
 )
 from kcompact.dumps.text.dump_log import (
@@ -100,16 +101,16 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
 
 def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     """The user named the columns; a first line that repeats the names is a header line."""
-    line, newline, _ = file.body.partition(b"\n")
     separator = _separator(file, options)
-    usual = "text" if separator is None else "console-consumer"
-    dialect = with_options(forced(options.dialect or usual), options)
+    line, newline, _ = file.body.partition(b"\n")
+    dialect = with_options(forced(options.dialect or ("console-consumer" if separator else "text")), options)
     delimiter = options.delimiter or dialect.delimiter or separator
     delimiter = delimiter or _delimiter_for(file, len(options.columns))
-    is_guessed = options.dialect is None and separator is None
     named = _named(file.path, dialect, options)
     has_header = names_columns(line.rstrip(b"\r"), delimiter, options.columns)
-    if is_guessed and may_be_csv(_sampled(file)[has_header:], delimiter, named, options.columns):
+    lines = _sampled(file)[has_header:]
+    is_guessed = options.dialect is None and separator is None
+    if is_guessed and may_be_csv(lines, delimiter, named, options.columns):
         raise InputError(
             f"{file.path}: cells in quotes, which are CSV's or a part of the data: nobody can tell",
             hint="say which: --dialect csv if they are CSV's (--dialect spark-csv if a backslash stands"
@@ -118,6 +119,7 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     start = file.start + (len(line) + len(newline) if has_header else 0)
     if options.columns[0] in (named.key, named.value):
         refuse_label_as_key(file.path, (_sampled(file) or [line])[0], delimiter)
+    named = noting_cut_keys(named, lines, delimiter, options.columns)
     return _csv(file, named, options.columns, delimiter, start)
 
 
@@ -190,8 +192,7 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
         return None
     if len(readings) > 1:
         raise ambiguous(file.path, readings)
-    (columns,) = readings
-    if "key" not in columns:
+    if "key" not in (columns := readings[0]):
         raise InputError(
             f"{file.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
             hint="export again with --property print.key=true, print.partition=true and print.offset=true",
@@ -255,8 +256,7 @@ def _csv(
 ) -> Recognised:
     """Raises InputError for a part of the records that several columns may be."""
     parts = (getattr(dialect, part) for part in _COLUMN_NAMES)
-    twice = next((name for name in parts if name and columns.count(name) > 1), None)
-    if twice is not None:
+    if twice := next((name for name in parts if name and columns.count(name) > 1), None):
         raise InputError(
             f"{file.path}: {columns.count(twice)} columns are called {twice}",
             hint="give each column a different name: in the first line if it names them, else in --columns",
