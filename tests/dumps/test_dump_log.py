@@ -46,6 +46,12 @@ def test_keys_and_payloads_may_hold_what_looks_like_labels_or_lines(tmp_path: Pa
     assert contents_of(path) == [("shop.orders", 3, *record) for record in encoded]
 
 
+@pytest.mark.parametrize("key", ["a endTxnMarker: ABORT", "a controlType: 5", "a KRaftVersion b"])
+def test_tombstones_of_keys_that_look_like_control_records_are_records(key: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "log.txt", [(key, "v"), (key, None)])
+    assert contents_of(path) == [("shop.orders", 3, key.encode(), value) for value in (b"v", None)]
+
+
 def test_a_null_that_a_copy_of_the_tool_prints_as_a_word_is_one(tmp_path: Path) -> None:
     sizes = [(-1, -1), (-1, 4), (4, -1), (4, 4)]
     lines = [

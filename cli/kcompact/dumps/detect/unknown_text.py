@@ -152,6 +152,14 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "text in the colours of a terminal",
         r"export again without them (jq -M); or take them away: sed 's/\x1b\[[0-9;]*[mK]//g' FILE > NEW",
     ),
+    rb"[^\s:]+: \[\d+\.\d+, \{\"": (
+        "lines of Fluent Bit's file output",
+        r"take the records out of them: sed -E 's/^[^ ]+: \[[0-9.]+, (.*)\]$/\1/' FILE > NEW",
+    ),
+    rb"\[\d+\] \S+: \[\[?\d+\.\d+, \{": (
+        "records as Fluent Bit prints them",
+        "have it write lines of JSON: format json_lines of its stdout, or plain of its file",
+    ),
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,

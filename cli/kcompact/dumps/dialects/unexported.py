@@ -24,7 +24,7 @@ _REASON = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exce
 # Of Confluent's extension of VS Code: true where a part is larger than it asks for.
 _EXCEEDED = "exceededfields"
 _OF_NULL = {"-1", "-1.0"}
-_NO_REASONS = {"", "0", "0.0", *_OF_NULL, "false", "none", "null"}
+_NO_REASONS = {"", "0", "0.0", *_OF_NULL, "false", "none", "null", "nil"}
 
 
 def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[str, str | None]:

@@ -153,7 +153,8 @@ def _finished(pending: list[Frame], notes: SplitNotes) -> Iterator[Frame]:
     if not pending:
         return
     first = pending[0]
-    if any(mark in first.data for mark in _CONTROL) and b" payload: " not in first.data:
+    facts = first.data.partition(b" key: ")[0]  # a control record has no key printed
+    if any(mark in facts for mark in _CONTROL) and b" payload: " not in facts:
         notes.count("skipped_control_records")
         notes.count("abort_markers", int(_ABORT in first.data))
         return
