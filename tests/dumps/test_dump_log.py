@@ -52,6 +52,16 @@ def test_tombstones_of_keys_that_look_like_control_records_are_records(key: str,
     assert contents_of(path) == [("shop.orders", 3, key.encode(), value) for value in (b"v", None)]
 
 
+@pytest.mark.parametrize("value", ["v", None])
+def test_records_whose_headers_look_like_control_records_are_records(
+    value: str | None, tmp_path: Path
+) -> None:
+    line = record_line(0, "k", value).replace("headerKeys: []", "headerKeys: [a endTxnMarker: ABORT]")
+    path = tmp_path / "log.txt"
+    path.write_text(HEADER + BATCH.format(0) + line, newline="")
+    assert contents_of(path) == [("shop.orders", 3, b"k", value and value.encode())]
+
+
 def test_a_null_that_a_copy_of_the_tool_prints_as_a_word_is_one(tmp_path: Path) -> None:
     sizes = [(-1, -1), (-1, 4), (4, -1), (4, 4)]
     lines = [

@@ -25,19 +25,16 @@ from kcompact.dumps.text.lines import lines_of, newline_of
 RECORD_STARTS = (b"| offset: ", b"- offset: ", b"offset: ")
 _OTHER_STARTS = (b"baseOffset: ", b"Dumping ", b"Starting offset: ", b"Log starting offset: ")
 _OF_INDEX = re.compile(rb"Dumping \S[^\n]*\.(?:index|timeindex|txnindex|snapshot)\s")
+_FIELD = rb" (?!(?:key|payload|headerKeys): )\w+: +\S+"
 _RECORD = re.compile(
-    rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?: (?!(?:key|payload|headerKeys): )\w+: +\S+)+)"
-    rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
+    rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?:" + _FIELD + rb")+)"
+    rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?"
 )
 """Versions differ in which fields are between offset and key, and in what order."""
 _BATCHES = "what lines about batches say"
-_CONTROL = (
-    b" endTxnMarker: ",
-    b" controlType: ",
-    b" LeaderChange: ",
-    b" SnapshotHeader ",
-    b" KRaftVersion ",
-    b" KRaftVoters ",
+_CONTROL = re.compile(  # what it says follows where key and payload of a record would; it has no headers
+    rb"\s*(?:[|-] )?offset: \d+(?:" + _FIELD + rb")+?(?: headerKeys: \[\])? "
+    rb"(?:(?:endTxnMarker|controlType|LeaderChange): |(?:SnapshotHeader|KRaftVersion|KRaftVoters) )"
 )
 _ABORT = b" endTxnMarker: ABORT"
 
@@ -153,8 +150,7 @@ def _finished(pending: list[Frame], notes: SplitNotes) -> Iterator[Frame]:
     if not pending:
         return
     first = pending[0]
-    facts = first.data.partition(b" key: ")[0]  # a control record has no key printed
-    if any(mark in facts for mark in _CONTROL) and b" payload: " not in facts:
+    if _CONTROL.match(first.data):
         notes.count("skipped_control_records")
         notes.count("abort_markers", int(_ABORT in first.data))
         return
