@@ -38,6 +38,24 @@ def test_one_file_is_written_beside_itself_with_a_report_folder(tmp_path: Path) 
     assert tmp_path / "x.compacted.report" == names.report
 
 
+@pytest.mark.parametrize(
+    ("name", "to", "output"),
+    [
+        ("x.csv", "parquet", "x.compacted.parquet"),
+        ("x.jsonl.gz", "avro", "x.compacted.avro"),
+        ("x.jsonl.gz", "jsonl", "x.compacted.jsonl.gz"),
+        ("x.txt", "csv", "x.compacted.csv"),
+        ("x", "kcat", "x.compacted.kcat"),
+    ],
+)
+def test_a_file_that_is_converted_is_written_beside_itself_under_the_new_suffix(
+    tmp_path: Path, name: str, to: str, output: str
+) -> None:
+    files = dump_files(tmp_path / name)
+
+    assert (tmp_path / output,) == name_outputs(files, files, OutputChoice(to=to)).paths
+
+
 def test_a_folder_keeps_the_names_inside(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "d" / "a.jsonl", tmp_path / "d" / "sub" / "b.jsonl")
 

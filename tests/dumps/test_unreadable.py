@@ -73,6 +73,11 @@ def test_every_file_is_named() -> None:
     assert "--keep-going" in (error.hint or "")
 
 
+def test_an_error_that_names_no_file_is_that_of_an_option_and_comes_as_it_is() -> None:
+    files = [UnreadableFile((name,), InputError("--tombstone bad", hint="it is null")) for name in "abc"]
+    assert refuse(files, keep_going=False) is files[0].error
+
+
 def test_what_is_left_out_travels_with_the_error() -> None:
     left = LeftOut(frozenset({("ö\n.gz", "cut\noff")}), frozenset({LogName("t", 3)}), frozenset({"u"}))
     error = pickle.loads(pickle.dumps(LeavingOutError(left)))  # noqa: S301  made in this line

@@ -30,7 +30,7 @@ from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan,
 from kcompact.dumps.output.stored_output import check_state_apart
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import conversion_notes, copier_for
-from kcompact.dumps.writers.targets import check_one_log, with_writers, workplace
+from kcompact.dumps.writers.targets import TARGETS, check_one_log, with_writers, workplace
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.log_options import LogOptions
@@ -133,7 +133,8 @@ class CompactCommand(Command):
 
     def _names(self) -> OutputNames:
         """The names of all outputs; it is checked that writing them destroys nothing. Raises OutputError."""
-        choice = OutputChoice(self.output.output, self.output.report, self.output.no_report)
+        to = self.output.to if self.output.to in TARGETS else None
+        choice = OutputChoice(self.output.output, self.output.report, self.output.no_report, to)
         names = name_outputs(self.dumps, files_named(self.dumps, self.left_out), choice)
         # Of a part of the dump, the output would take the place of all of it.
         replaces_input = self.output.overwrite and not self.reading.is_of_part

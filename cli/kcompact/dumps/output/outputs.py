@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from kcompact.counted import counted
 from kcompact.dumps.files.containers import CONTAINER_SUFFIXES
-from kcompact.dumps.files.file_names import DATA_SUFFIXES, split_suffixes
+from kcompact.dumps.files.file_names import DATA_SUFFIXES, data_suffix, split_suffixes
 from kcompact.dumps.files.marks import REPORT, REPORT_FILES, RUN_LETTERS
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
@@ -88,11 +88,12 @@ class OutputPlan(OutputNames):
 
 @dataclass(frozen=True)
 class OutputChoice:
-    """The user's options about the output: ``-o``, ``--report``, ``--no-report``."""
+    """The user's options about the output: ``-o``, ``--report``, ``--no-report``, a format of ``--to``."""
 
     output: str | None = None
     report: str | None = None
     no_report: bool = False
+    to: str | None = None
 
 
 def name_outputs(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
@@ -142,6 +143,8 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
     if len(arguments) == 1 and len(files) == 1 and is_file(arguments[0]):
         path = Path(files[0])
         stem, suffixes = split_suffixes(path.name)
+        if choice.to is not None and data_suffix(path.name) != f".{choice.to}":
+            suffixes = f".{choice.to}"
         return OutputNames((path.with_name(f"{stem}.compacted{suffixes}"),))
     typed = shlex.join(arguments)
     if any(map(is_address, arguments)):
