@@ -271,6 +271,27 @@ def test_keys_that_may_be_cut_at_a_delimiter_are_noted(delimiter: str | None, tm
     assert not is_noted("0,3,k,v\n0,4,k,w\n")
 
 
+@pytest.mark.parametrize(
+    ("lines", "note"),
+    [
+        (["b'k1'\tb'v'", "b'k2'\tNone"], "keys such as \"b'k1'\", as Python prints bytes, are taken as text"),
+        (["k1\tb'v'", "k2\tb''"], "values such as \"b''\", as Python prints bytes, are taken as text"),
+        (["b3JkZXItMQ==\tdjE=", "b3JkZXItMg==\tdjI=", "b3JkZXItMw==\t"], "every key looks like base64"),
+    ],
+)
+def test_keys_and_values_that_stand_for_bytes_are_noted(lines: list[str], note: str, tmp_path: Path) -> None:
+    (path := tmp_path / "orders.txt").write_text("".join(f"{line}\n" for line in lines))
+    for options in ({}, {"columns": ("key", "value")}):
+        with open_one(path, **options) as dump:
+            assert any(note in text for text in dump.notes)
+
+
+def test_headers_of_console_consumers_that_may_be_cut_are_noted(tmp_path: Path) -> None:
+    (path := tmp_path / "orders.txt").write_text("Offset:3\tNO_HEADERS\tk\tv\nOffset:4\th:a\tb\tk\tv\n")
+    with open_one(path) as dump:
+        assert any(r"'\t' stands in values, too" in note for note in dump.notes)
+
+
 def test_a_delimiter_that_another_may_be_is_asked_about(tmp_path: Path) -> None:
     text = "7\tSmith, John\n8\tMiller, Ann\n7\tBrown, John\n"
     error = refusal(tmp_path / "t.txt", text, columns=("key", "value"))

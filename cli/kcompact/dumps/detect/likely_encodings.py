@@ -13,6 +13,8 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import by_jq, shown
+from kcompact.dumps.text.csv_quoting import Cells
+from kcompact.dumps.text.csv_reader import may_cut_key
 from kcompact.errors import InputError
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
@@ -130,6 +132,22 @@ def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]
     data = ENCODINGS["base64"](keys[0].encode())
     likely = f"every key looks like base64, such as {shown(keys[0])} for {shown(data)}, as do the values"
     return (f"{likely}: both are taken as text; decode them first (DuckDB: from_base64(...)) if they are",)
+
+
+def notes_on_text(
+    dialect: Dialect, cells: list[Cells], delimiter: str, columns: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Notes on keys and values of text in which nothing is quoted, and a value takes the rest of its line."""
+    texts = [[None if cell is None else cell.decode("utf-8", "replace") for cell in row] for row in cells]
+    rows: list[Row] = [dict(zip(columns, row, strict=False)) for row in texts]
+    notes = note_on_base64_columns(dialect, rows)
+    if dialect.key in columns[-2:] and any(may_cut_key(row[-1], delimiter.encode()) for row in cells):
+        notes += (f"{delimiter!r} stands in values, too: keys or headers that hold one are cut there",)
+    for role in _ROLES:
+        of_role = {*texts_among(values_at(rows, getattr(dialect, role)))} - {"", PYTHON_NONE}
+        if of_role and all(map(PYTHON_BYTES.fullmatch, of_role)):
+            notes += (f"{role}s such as {shown(min(of_role))}, as Python prints bytes, are taken as text",)
+    return notes
 
 
 def note_on_base64_values(layout: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:

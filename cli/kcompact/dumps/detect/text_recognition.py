@@ -8,7 +8,7 @@ from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
 from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
-from kcompact.dumps.detect.likely_encodings import refuse_addresses
+from kcompact.dumps.detect.likely_encodings import notes_on_text, refuse_addresses
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
@@ -37,7 +37,6 @@ from kcompact.dumps.text.delimited_text import (
     key_value_delimiter,
     may_be_csv,
     names_columns,
-    noting_cut_keys,
     tells_by_json,
 )
 from kcompact.dumps.text.dump_log import (
@@ -104,13 +103,11 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     separator = _separator(file, options)
     line, newline, _ = file.body.partition(b"\n")
     dialect = with_options(forced(options.dialect or ("console-consumer" if separator else "text")), options)
-    delimiter = options.delimiter or dialect.delimiter or separator
-    delimiter = delimiter or _delimiter_for(file, len(options.columns))
+    delimiter = options.delimiter or dialect.delimiter or separator or _delimiter_for(file, options.columns)
     named = _named(file.path, dialect, options)
     has_header = names_columns(line.rstrip(b"\r"), delimiter, options.columns)
-    lines = _sampled(file)[has_header:]
     is_guessed = options.dialect is None and separator is None
-    if is_guessed and may_be_csv(lines, delimiter, named, options.columns):
+    if is_guessed and may_be_csv(_sampled(file)[has_header:], delimiter, named, options.columns):
         raise InputError(
             f"{file.path}: cells in quotes, which are CSV's or a part of the data: nobody can tell",
             hint="say which: --dialect csv if they are CSV's (--dialect spark-csv if a backslash stands"
@@ -119,26 +116,25 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     start = file.start + (len(line) + len(newline) if has_header else 0)
     if options.columns[0] in (named.key, named.value):
         refuse_label_as_key(file.path, (_sampled(file) or [line])[0], delimiter)
-    named = noting_cut_keys(named, lines, delimiter, options.columns)
     return _csv(file, named, options.columns, delimiter, start)
 
 
-def _delimiter_for(file: Candidate, columns: int) -> str:
+def _delimiter_for(file: Candidate, columns: tuple[str, ...]) -> str:
     """The delimiter that makes so many columns in most of the lines. Raises InputError."""
     lines = _sampled(file)
-    gaps = columns - 1
+    gaps = len(columns) - 1
     counts = {d: [line.count(d.encode()) for line in lines] for d in _DELIMITERS}
     exact = [d for d in _DELIMITERS if 2 * sum(count == gaps for count in counts[d]) > len(lines)]
     if len(exact) > 1:
         shown_delimiters = " or ".join(repr(d) for d in exact)
         raise InputError(
-            f"{file.path}: {columns} columns may be separated by {shown_delimiters}: nobody can tell",
+            f"{file.path}: {len(columns)} columns may be separated by {shown_delimiters}: nobody can tell",
             hint="say by which, such as " + " or ".join(map(delimiter_option, exact)),
         )
     at_least = next((d for d in _DELIMITERS if all(count >= gaps for count in counts[d])), None)
     if not exact and at_least is None:
         raise InputError(
-            f"{file.path}: no known delimiter separates {columns} columns in most of the lines",
+            f"{file.path}: no known delimiter separates {len(columns)} columns in most of the lines",
             hint="name it with --delimiter, such as --delimiter ':' or --delimiter '\\t'",
         )
     return exact[0] if exact else str(at_least)
@@ -261,6 +257,10 @@ def _csv(
             f"{file.path}: {columns.count(twice)} columns are called {twice}",
             hint="give each column a different name: in the first line if it names them, else in --columns",
         )
+    takes_rest = dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value
+    if takes_rest:
+        rows = [first_cells(line, delimiter.encode(), len(columns)) for line in _sampled(file)]
+        dialect = replace(dialect, notes=dialect.notes + notes_on_text(dialect, rows, delimiter, columns))
     shape = CsvShape(
         start=start,
         begin=file.head[:start],
@@ -268,7 +268,7 @@ def _csv(
         columns=columns,
         delimiter=delimiter,
         quoting=dialect.quoting,
-        takes_rest=dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value,
+        takes_rest=takes_rest,
         splittable=not dialect.in_order,
     )
     return Recognised("csv_lines", dialect, shape)

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
@@ -208,19 +207,6 @@ def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tupl
     return _are_all_quoted(lines, delimiter, texts) or any(
         quoting_in(line, delimiter) or _are_quoted(line, delimiter, places) for line in lines
     )
-
-
-def noting_cut_keys(
-    dialect: Dialect, lines: list[bytes], delimiter: str, columns: tuple[str, ...]
-) -> Dialect:
-    """The dialect, with a note where values that take the rest of a line may begin with the end of a key."""
-    sign, is_rest = delimiter.encode(), dialect.quoting == "none" and columns[-1] == dialect.value
-    if not (is_rest and dialect.key in columns[-2:] and delimiter != "\t"):
-        return dialect
-    if not any(may_cut_key(first_cells(line, sign, len(columns))[-1], sign) for line in lines):
-        return dialect
-    note = f"{delimiter!r} stands in values, too: keys or headers that hold one are cut there"
-    return replace(dialect, notes=(*dialect.notes, note))
 
 
 def _are_quoted(line: bytes, delimiter: str, columns: list[int]) -> bool:
