@@ -29,6 +29,7 @@ JSON = [f'{{"id":{number}}}' for number in range(4)]
         ),
         ([f"offset={n}\tvalue={{}}" for n in range(3)], "the places of records"),
         ([f"{1_700_000_000_000 + n},{value}" for n, value in enumerate(JSON)], "times"),
+        ([f"Timestamp:{1_700_000_000_000 + n // 2}\tv{n}" for n in range(4)], "times"),
     ],
 )
 def test_words_about_records_are_no_keys_unless_the_user_says_so(

@@ -17,7 +17,7 @@ _PLACE = re.compile(
     rb"\b(?:partition|offset)\b[ :=\[]{1,3}\d|\[\[?\d+\]?\] (?:@|at offset )\d|partition/offset \S+/\d+/\d",
     re.IGNORECASE,
 )
-_TIME_MS = re.compile(rb"\A\s*1[4-9]\d{11}\s*\Z")  # of 2014 to 2033
+_TIME_MS = re.compile(rb"\A\s*(?:\w*time\w*[:=] ?)?1[4-9]\d{11}\s*\Z", re.IGNORECASE)  # of 2014 to 2033
 EXPORT_HINT = "export the topic itself as JSON lines (kcat -J)"
 
 
