@@ -1,5 +1,6 @@
 """Disks that are full, read-only or limited, inputs that change: a sentence that names which."""
 
+import errno
 import os
 import re
 import resource
@@ -17,11 +18,19 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.files.sources import find_files
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError, OutputError
+from kcompact.storage.disk import write_error
 from kcompact.storage.scratch import create_part, scratch_folder
 from other_user import folder_for_all, other_user
 
 ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
 MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_the_place_may_be_that_of_a_report_or_a_state(number: int) -> None:
+    error = write_error("orders.state", OSError(number, "no"))
+    assert error.message.startswith("orders.state")
+    assert "-o" not in str(error.hint)
 
 
 @pytest.mark.everyday(1)

@@ -357,6 +357,17 @@ def test_a_full_disk_is_named_where_spark_spills_to(words: str, tmp_path: Path) 
     assert "TMPDIR" in str(known.hint)
 
 
+def test_a_full_disk_is_that_of_the_folder_that_a_setting_names(tmp_path: Path) -> None:
+    error = Py4JError("java.io.IOException: No space left on device\n\tat a.b(C.java)")
+    with subprocess.Popen(["true"]) as process:
+        settings = (("spark.local.dir", "/small"),)
+        java = Jvm(process, tmp_path / "run", settings=settings)  # type: ignore[arg-type]  # any process does
+        known = explain(error, java)
+    assert known is not None
+    assert known.message == "/small: the disk that Spark spills to is full"
+    assert "with --conf spark.local.dir" in str(known.hint)
+
+
 def test_a_limit_on_file_sizes_is_named_where_spark_spills_to(tmp_path: Path) -> None:
     error = Py4JError(
         "Job aborted due to stage failure: java.io.IOException: File too large\n\tat a.b(C.java)"

@@ -34,6 +34,21 @@ def test_a_heap_that_cannot_do_is_refused_in_a_sentence(
     assert run.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("setting", "hint"),
+    [
+        ("spark.driver.memory=4g", "write --driver-memory 4g"),
+        ("spark.master=local[2]", "write --master 'local[2]'"),
+        ("spark.remote=sc://host", "write --remote sc://host"),
+    ],
+)
+def test_a_setting_that_has_an_option_is_refused_with_the_option(
+    kcompact: Callable[..., Run], setting: str, hint: str
+) -> None:
+    run = kcompact("inspect", "samples/orders.jsonl", "--conf", setting)
+    assert (run.exit_code, hint in run.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("master", [None, "local[2]", "local[2,4]"])
 def test_blocks_that_stay_on_this_machine_are_not_packed_again(master: str | None) -> None:
     assert properties_of(SessionOptions(master=master))["spark.shuffle.compress"] == "false"

@@ -206,9 +206,11 @@ def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
 def _disk_full(java: Jvm | None) -> EngineError:
     if java is None:  # somebody else's Spark
         return EngineError("the disk that Spark spills to is full", hint="free some space there")
+    named = dict(java.settings).get("spark.local.dir")
+    place, option = (named, "--conf spark.local.dir") if named else (java.folder.parent, "TMPDIR")
     return EngineError(
-        f"{java.folder.parent}: the disk that Spark spills to is full",
-        hint="free some space, or name a folder on a larger disk with TMPDIR",
+        f"{place}: the disk that Spark spills to is full",
+        hint=f"free some space, or name a folder on a larger disk with {option}",
     )
 
 

@@ -1,5 +1,6 @@
 """How a command runs: ``--master``, ``--remote``, ``--conf``, ``--driver-memory``, ``--verbose``, ..."""
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,12 @@ from kcompact.options.groups import OptionGroup, flag, option, repeatable
 
 if TYPE_CHECKING:
     from kcompact.engine.session import SessionOptions
+
+_OPTIONS_OF_OURS = {
+    "spark.driver.memory": "--driver-memory",
+    "spark.master": "--master",
+    "spark.remote": "--remote",
+}
 
 
 @dataclass(frozen=True)
@@ -78,5 +85,7 @@ class RunOptions(OptionGroup):
                 raise EngineError(
                     f"--conf {argument}: not a setting of Spark", hint="write --conf spark.executor.memory=4g"
                 )
+            if (own := _OPTIONS_OF_OURS.get(name)) is not None:
+                raise EngineError(f"--conf {name}: {own} sets it", hint=f"write {own} {shlex.quote(value)}")
             pairs.append((name, value))
         return tuple(pairs)

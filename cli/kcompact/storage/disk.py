@@ -42,14 +42,14 @@ def write_error(place: str | Path, error: OSError) -> OutputError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return OutputError(
             f"{place}: the disk that it is to be written to is full ({error.strerror})",
-            hint="free some space, or write elsewhere with -o",
+            hint="free some space there, or choose another place",
         )
     if error.errno == errno.EFBIG:
         return OutputError(
             f"{place}: larger than files may become here ({error.strerror})",
             hint="look at ulimit -f, and at the limits of the file system",
         )
-    return OutputError(f"{place} cannot be written: {error.strerror}", hint="write elsewhere with -o")
+    return OutputError(f"{place} cannot be written: {error.strerror}", hint="choose another place")
 
 
 class _File(io.FileIO):
