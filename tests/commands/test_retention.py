@@ -48,7 +48,8 @@ def test_a_young_segment_that_retention_took_first_holds_no_round_up(
     after = tmp_path / "after.jsonl"
     kept = [line for line in lines if line["topic"] == "a" or line["offset"] not in lost]
     after.write_text("".join(json.dumps(line) + "\n" for line in kept))
-    assert kcompact("verify", dump, after, *told, "--log-end-offset", "b-0=4").exit_code == exit_code
+    told = (*told, "--log-start-offset", "b-0=0", "--log-end-offset", "b-0=4")
+    assert kcompact("verify", dump, after, *told).exit_code == exit_code
 
 
 def test_a_segment_that_cleaning_emptied_holds_no_round_up_by_its_file_s_age(

@@ -18,7 +18,7 @@ from verify_here import judge_pair, question_of
 NOW_MS = TIMESTAMP_MS + 864_000_000
 PER_KIND = 25
 KNOWN = Knowledge(
-    frozenset({"cleanup.policy", "delete.retention.ms"}),
+    frozenset({"cleanup.policy", "delete.retention.ms", "min.compaction.lag.ms"}),
     transactions_given=True,
     batches_given=True,
     has_one_round=True,

@@ -134,8 +134,17 @@ def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: 
     assert counts(outcome, Severity.FINDING) == ({"aborted-left": 1} if offset == 4 else {})
 
 
-@pytest.mark.parametrize(("rounds", "severity"), [(1, Severity.FINDING), (2, None)])
-def test_a_tombstone_outlives_the_round_that_sets_its_horizon(rounds: int, severity: Severity | None) -> None:
+@pytest.mark.parametrize(
+    ("rounds", "configs", "severity"),
+    [
+        (1, {"cleanup.policy", "min.compaction.lag.ms"}, Severity.FINDING),
+        (1, {"cleanup.policy"}, Severity.UNDECIDED),  # a lag lets several rounds come
+        (2, {"cleanup.policy"}, None),
+    ],
+)
+def test_a_tombstone_outlives_the_round_that_sets_its_horizon(
+    rounds: int, configs: set[str], severity: Severity | None
+) -> None:
     knowledge = Knowledge(batches_given=True, transactions_given=True, has_one_round=rounds == 1)
     before = [record("a", "1", offset=0), tombstone("a", offset=1), record("b", "1", offset=2)]
     outcome = judge(
@@ -144,10 +153,12 @@ def test_a_tombstone_outlives_the_round_that_sets_its_horizon(rounds: int, sever
         Bounds(
             Policy(now_ms=NOW_MS),
             log_start_offset=0,
-            knowledge=replace(knowledge, configs=frozenset({"cleanup.policy"})),
+            knowledge=replace(knowledge, configs=frozenset(configs)),
         ),
     )
     assert [finding.severity for finding in outcome.findings] == ([severity] if severity else [])
+    remedies = [finding.remedy or "" for finding in outcome.findings if severity is Severity.UNDECIDED]
+    assert all("--min-compaction-lag-ms" in remedy for remedy in remedies)
 
 
 CLEAN_ONES = [record("a", "1", offset=0), tombstone("a", offset=1), record("b", "1", offset=2)]
@@ -327,7 +338,7 @@ def retention(segments: tuple[tuple[int, int], ...]) -> Bounds:
     policy = Policy(
         now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=560, retention_ms=-1
     )
-    return Bounds(policy, segments=segments, knowledge=Knowledge(frozenset({"cleanup.policy"})))
+    return Bounds(policy, log_start_offset=0, segments=segments, knowledge=CLEANS_ONLY)
 
 
 @pytest.mark.parametrize(("second", "holds"), [(280, True), (209, False)])
@@ -404,6 +415,38 @@ def test_retention_takes_whole_segments(left_from: int, holds: bool) -> None:
     assert judge(before, before[left_from:], bounds).holds == holds
 
 
+@pytest.mark.parametrize(
+    ("policy", "log_start_offset", "is_undecided", "findings"),
+    [
+        ({"compact", "delete"}, None, True, {}),  # kafka-delete-records may have moved the log start
+        ({"compact", "delete"}, 0, False, {"missing-key": 1, "keyless-left": 1}),
+        ({"compact", "delete"}, 2, False, {}),
+        ({"compact"}, None, False, {"missing-key": 1, "keyless-left": 1}),  # DeleteRecords is refused there
+    ],
+)
+def test_a_log_start_that_is_not_known_may_explain_what_is_gone_before_the_first_record(
+    policy: set[str], log_start_offset: int | None, is_undecided: bool, findings: dict[str, int]
+) -> None:
+    before = [
+        record("a", "1", offset=0),
+        record("b", "1", offset=1),
+        record("b", "2", offset=2),
+        record(None, "no key", offset=3),
+        record("c", "1", offset=4),
+    ]
+    bounds = Bounds(
+        Policy(now_ms=NOW_MS, cleanup_policy=frozenset(policy), retention_ms=-1),
+        uncleanable_offset=4,
+        log_start_offset=log_start_offset,
+        segments=((0, 280), (4, 70)),
+        knowledge=replace(CLEANS_ONLY, transactions_given=True, has_fixed_bound=True),
+    )
+    outcome = judge(before, before[2:], bounds)
+    assert counts(outcome, Severity.FINDING) == findings
+    assert outcome.is_undecided == is_undecided
+    assert all("--log-start-offset" in (f.remedy or "") for f in outcome.findings if not findings)
+
+
 STAMPS_TOLD = Knowledge(
     frozenset({"cleanup.policy", "delete.retention.ms"}),
     transactions_given=True,
@@ -474,7 +517,8 @@ def test_a_map_of_known_size_that_takes_all_keys_reached_the_end(size: int | Non
     policy = Policy(now_ms=NOW_MS, log_cleaner_dedupe_buffer_size=size)
     context = LogContext(segments=(Segment(0, 280), Segment(4, 70)), log_start_offset=0, log_end_offset=5)
     bounds = Bounds(policy, uncleanable_offset=4, segments=((0, 280), (4, 70)))
-    verify_context = VerifyContext({LOG_ID: context}, {LOG_ID: policy})
+    lag = {LOG_ID: frozenset({"min.compaction.lag.ms"})}
+    verify_context = VerifyContext({LOG_ID: context}, {LOG_ID: policy}, configs=lag)
     runs = [np.array([[0, 5]])]
 
     outcome = judge(before, before[1:], with_knowledge(bounds, LOG_ID, verify_context, runs, 1))

@@ -96,8 +96,7 @@ class Bounds:
 
     def only_cleaning_takes(self, offset: Longs) -> Flags:
         """Which records only cleaning can have removed: not retention, the log start or an unknown abort."""
-        start = BEFORE_ALL if self.log_start_offset is None else self.log_start_offset
-        flags: Flags = (offset >= max(start, self.front_end_offset)) & ~self.may_be_aborted(offset)
+        flags: Flags = (offset >= self.cleaned_from_offset) & ~self.may_be_aborted(offset)
         return flags
 
     @property
@@ -130,14 +129,27 @@ class Bounds:
         return self.knowledge.transactions_given or self.knowledge.last_missing_offset is not None
 
     @property
-    def front_end_offset(self) -> int:
-        """Retention took nothing from this offset on: it takes whole segments before AFTER's first record."""
+    def last_start_offset(self) -> int:
+        """The log starts here at the latest: with ``delete``, at any offset up to AFTER's first one."""
         if self.is_given("cleanup.policy") and "delete" not in self.policy.cleanup_policy:
             return BEFORE_ALL
         first = self.knowledge.after_first_offset
-        if first is None:
+        return BEHIND_ALL if first is None else first
+
+    @property
+    def front_end_offset(self) -> int:
+        """Retention took nothing from this offset on: it takes whole segments before AFTER's first record."""
+        last = self.last_start_offset
+        if last == BEHIND_ALL:
             return BEHIND_ALL
-        return max((base for base, _ in self.segments if base <= first), default=first)
+        return max((base for base, _ in self.segments if base <= last), default=last)
+
+    @property
+    def cleaned_from_offset(self) -> int:
+        """Neither retention nor a moved log start (R53, R54) took anything from this offset on."""
+        if self.log_start_offset is None:
+            return self.last_start_offset
+        return max(self.log_start_offset, self.front_end_offset)
 
     @property
     def is_size_unknown(self) -> bool:

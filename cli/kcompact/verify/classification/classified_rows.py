@@ -47,6 +47,7 @@ class ClassifiedRows:
         self.limit_offset = self.of_log(lambda log: log.limit_offset)
         self.is_end_given: Flags = self.of_log(lambda log: log.is_end_given) > 0
         self.front_end_offset = self.of_log(lambda log: log.bounds.front_end_offset)
+        self.cleaned_from_offset = self.of_log(lambda log: log.bounds.cleaned_from_offset)
         self.first_kept_tombstone = self.of_log(lambda log: log.facts.first_kept_tombstone)
         self.cleanable_end_offset = self.of_log(lambda log: log.bounds.cleanable_end_offset)
         self.superseding_offset = rows.superseding_offset(

@@ -90,14 +90,14 @@ def is_cleaned(classified: ClassifiedRows) -> Flags:
     """Whether nothing but cleaning can have taken a record."""
     rows = classified.rows
     is_decided = rows.is_aborted | rows.is_control | ~classified.may_be_aborted
-    return (rows.offset >= classified.front_end_offset) & is_decided & ~classified.is_below_log_start
+    return (rows.offset >= classified.cleaned_from_offset) & is_decided
 
 
 def evidence_of_tombstones(tombstones: Sequence[Sequence[int]], log: KnownLog) -> Evidence:
     """The evidence of replaced tombstones of unaffected keys: rows of ``UnaffectedLog.tombstones``."""
     bounds, first_kept = log.bounds, log.facts.first_kept_tombstone
     offset, next_offset, timestamp_ms, horizon_ms = np.array(tombstones).T
-    is_certain = (offset >= bounds.front_end_offset) & ~bounds.may_be_aborted(offset)
+    is_certain = bounds.only_cleaning_takes(offset)
     stays, if_reached = outlives_rounds(offset, timestamp_ms, horizon_ms, bounds, first_kept)
     return Evidence(
         mapped_up_to=_last(next_offset[is_certain & stays]),

@@ -18,8 +18,10 @@ class Remedy(enum.IntEnum):
     NONE = 0
     RETENTION = enum.auto()
     SIZE = enum.auto()  # of the log with its markers, for retention.bytes
+    LOG_START = enum.auto()  # where the log starts, below which all may be gone
     TRANSACTIONS = enum.auto()  # which data was aborted
     TOMBSTONES = enum.auto()  # that they were retained for a shorter time
+    LAG = enum.auto()  # whether one let several rounds come, of which an earlier one stamped it
     SEGMENTS = enum.auto()  # other ones than the configs lead to
     OPEN_IN_BATCHES = enum.auto()  # how a transaction ended that was open by the batches
     BEHIND_COMMITTED = enum.auto()  # as above, for one that ends after a read_committed dump
@@ -39,6 +41,9 @@ DOUBTED_REMEDY = (
 )
 _WORDS = {
     Remedy.RETENTION: RETENTION_REMEDY,
+    Remedy.LOG_START: "--log-start-offset, if kafka-delete-records moved the log start beyond it",
+    Remedy.LAG: "--min-compaction-lag-ms, if the topic has one: an earlier round may have set its delete"
+    " horizon",
     Remedy.SIZE: "--segments, if retention.bytes took it: the markers of transactions are a part of a log's"
     " size",
     Remedy.TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
@@ -61,40 +66,57 @@ def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str:
 def remedies_of(classified: ClassifiedRows) -> Longs:
     """A ``Remedy`` for every row; only those of lost records mean anything."""
     rows = classified.rows
-    is_tombstone = rows.is_data & rows.is_tombstone
-    has_kept_value = (rows.kept_offset != NOTHING_KEPT) & ~rows.kept_is_tombstone
-    shortened = (
-        is_tombstone
-        & ~_is(classified, lambda log: log.bounds.is_given("delete.retention.ms"))
-        & ~_is(classified, lambda log: log.bounds.stamps_come_first)
-        & (rows.delete_horizon_ms == UNKNOWN_HORIZON_MS)
-        & (rows.timestamp_ms > classified.of_log(lambda log: log.bounds.tombstones_due_ms))
-        & ~has_kept_value
-        & (rows.offset < classified.limit_offset)
-    )
+    is_unstamped, has_kept_value = _is_unstamped(classified), _has_kept_value(classified)
+    comes_first = _is(classified, lambda log: log.bounds.stamps_come_first)
+    is_retention_given = _is_given(classified, "delete.retention.ms")
+    is_young = rows.timestamp_ms > classified.of_log(lambda log: log.bounds.tombstones_due_ms)
     # Without the bound it might have gone: a later record replaces it, or it goes for what it is.
     is_last_value = rows.is_data & ~rows.is_tombstone & (rows.next_offset == NEVER)
     is_undone = classified.is_last_record & has_kept_value
     is_estimated = _is(classified, lambda log: log.bounds.is_bound_estimated)
     is_undecided = _is(classified, lambda log: log.bounds.is_bound_undecided)
     goes_further_on = rows.is_aborted | (~is_last_value & ~is_undone)
-    is_policy_given = _is(classified, lambda log: log.bounds.is_given("cleanup.policy"))
     is_front = rows.offset < classified.front_end_offset
-    in_front = ~is_policy_given & is_front
+    in_front = is_front & ~_is_given(classified, "cleanup.policy")
+    is_start_given = _is(classified, lambda log: log.bounds.log_start_offset is not None)
     aborted = classified.may_be_aborted
     # Where the active segment is the bound, it may have been closed since, as the transaction may have ended.
     is_open = aborted & ~in_front & _is(classified, lambda log: log.bounds.knowledge.open_in_batches)
     conditions = {
-        Remedy.TOMBSTONES: shortened,
+        Remedy.TOMBSTONES: is_young & is_unstamped & ~comes_first & ~is_retention_given,
+        Remedy.SIZE: is_front & _is(classified, lambda log: log.bounds.is_size_unknown),
+        Remedy.LOG_START: ~in_front & ~is_start_given & (rows.offset < classified.cleaned_from_offset),
+        Remedy.LAG: is_unstamped & comes_first & ~_is_given(classified, "min.compaction.lag.ms"),
         Remedy.OPEN_IN_BATCHES: (is_undecided & (goes_further_on | aborted)) | is_open,
         Remedy.SEGMENTS: is_estimated & goes_further_on,
         Remedy.RETENTION: in_front,
-        Remedy.SIZE: is_front & _is(classified, lambda log: log.bounds.is_size_unknown),
         # Where the bound is estimated, it does not speak against what else could explain the loss.
         Remedy.BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
         Remedy.TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
     }
     return np.select(list(conditions.values()), list(conditions), Remedy.NONE)
+
+
+def _has_kept_value(classified: ClassifiedRows) -> Flags:
+    flags: Flags = (classified.rows.kept_offset != NOTHING_KEPT) & ~classified.rows.kept_is_tombstone
+    return flags
+
+
+def _is_unstamped(classified: ClassifiedRows) -> Flags:
+    """Tombstones that a round may have taken if one before it had set their delete horizon."""
+    rows = classified.rows
+    flags: Flags = (
+        rows.is_data
+        & rows.is_tombstone
+        & (rows.delete_horizon_ms == UNKNOWN_HORIZON_MS)
+        & ~_has_kept_value(classified)
+        & (rows.offset < classified.limit_offset)
+    )
+    return flags
+
+
+def _is_given(classified: ClassifiedRows, config: str) -> Flags:
+    return _is(classified, lambda log: log.bounds.is_given(config))
 
 
 def _is(classified: ClassifiedRows, condition: Callable[[KnownLog], bool]) -> Flags:

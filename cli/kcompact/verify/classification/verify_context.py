@@ -243,12 +243,13 @@ def with_knowledge(
     first_dirty_offset = _first_dirty_offset(bounds, context, verify_context)
     starts = {first_dirty_offset, context.log_start_offset} - {None, 0}
     is_bound_fixed, fits_map = _is_bound_fixed(bounds, context), _fits_map(bounds, records)
+    configs = verify_context.configs.get(log_id, frozenset())
     knowledge = Knowledge(
-        configs=verify_context.configs.get(log_id, frozenset()),
+        configs=configs,
         transactions_given=verify_context.transactions_given or context.batches is not None,
         log_end_given=context.log_end_offset is not None,
         batches_given=context.batches is not None,
-        has_fixed_bound=is_bound_fixed and bool(segments),
+        has_fixed_bound=is_bound_fixed and bool(segments) and "min.compaction.lag.ms" in configs,
         map_size_given=map_limit(bounds.policy) is not None,
         has_one_round=is_bound_fixed and fits_map and bounds.policy.rounds == 1,
         may_begin_within_segment=not (fits_map and starts <= {segment.base_offset for segment in segments}),
