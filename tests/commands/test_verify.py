@@ -643,3 +643,24 @@ def test_a_file_about_other_topics_is_noted_once(tmp_path: Path, kcompact: Cli) 
     config.write_text("cleanup.policy=compact\n")
     run = kcompact("verify", dump, dump, *NOW, "--topic-config", f"others={config}")
     assert run.stderr.count("others") == 1
+
+
+def test_a_dump_taken_later_is_compared_once_what_came_in_between_is_given(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    log = [
+        record(key, value, offset=offset)
+        for offset, (key, value) in enumerate([("a", "1"), ("b", "1"), ("c", "1"), ("b", "2"), ("a", None)])
+    ]
+    before, new = write_kcat(tmp_path / "b.jsonl", log[:3]), write_kcat(tmp_path / "new.jsonl", log[3:])
+    after = write_kcat(tmp_path / "a.jsonl", log[2:])
+    told = (*NOW, *COMPACT)
+
+    asked = kcompact("verify", before, after, *told)
+    assert asked.exit_code == 1
+    assert asked.stdout.count("(if AFTER was dumped later, a dump of what came since") == 2
+    assert "found only records of this key that BEFORE does not have, the last at 3" in asked.stdout
+
+    assert kcompact("verify", before, new, after, *told).exit_code == 0
+    lossy = write_kcat(tmp_path / "lossy.jsonl", log[3:])
+    assert kcompact("verify", before, new, lossy, *told).exit_code == 1

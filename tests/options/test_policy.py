@@ -70,6 +70,18 @@ def test_a_describe_text_applies_to_the_topic_it_names(tmp_path: Path) -> None:
         policies(topic_config=[f"b={path}"])
 
 
+def test_a_file_about_a_topic_tells_its_lag_even_if_it_lists_none(tmp_path: Path) -> None:
+    config = tmp_path / "topic.properties"
+    config.write_text("cleanup.policy=compact\n")
+    lag = "min.compaction.lag.ms"
+
+    def names(topic: str, *files: str) -> frozenset[str]:
+        return policies(topic_config=list(files)).config_names_for(topic)
+
+    assert names("orders", str(config)) == names("orders", f"orders={config}") == {"cleanup.policy", lag}
+    assert names("others", f"orders={config}") == names("orders") == set()
+
+
 def test_a_file_about_topics_that_are_not_in_the_dump_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "describe.txt"
     path.write_text("Topic: a\tPartitionCount: 1\tConfigs: segment.ms=7\n")

@@ -73,7 +73,9 @@ class Known:
 
     @property
     def configs(self) -> frozenset[str]:
-        return frozenset({"cleanup.policy", "delete.retention.ms"} if self.policy else ())
+        """As where a file about the topic is given, which tells that there is no lag if it lists none."""
+        given = {"cleanup.policy", "delete.retention.ms", "min.compaction.lag.ms"}
+        return frozenset(given if self.policy else ())
 
     def log_of(self, full: LogContext) -> LogContext:
         return LogContext(

@@ -87,8 +87,12 @@ class Policies:
         return policy
 
     def config_names_for(self, topic: str) -> frozenset[str]:
-        """The configs that are given for one topic, by Kafka's names."""
-        return frozenset(self._entries(topic))
+        """The configs that are given for one topic, by Kafka's names.
+
+        A file about the topic lists all that differ from Kafka's defaults: without a lag in it there is none.
+        """
+        has_file = any({None, topic} & configs.by_topic.keys() for configs in self.files)
+        return frozenset(self._entries(topic)) | ({"min.compaction.lag.ms"} if has_file else set())
 
     def _entries(self, topic: str) -> dict[str, ConfigEntry]:
         entries: dict[str, ConfigEntry] = {}

@@ -91,7 +91,10 @@ def _expected_instead_of_unexpected(row: Row) -> str:
     if row["before_end_offset"] is None:
         return "no record: BEFORE has no such partition"
     if row["offset"] >= row["before_end_offset"]:
-        return f"no record: BEFORE ends at offset {row['before_end_offset']} (was AFTER dumped later?)"
+        return (
+            f"no record: BEFORE ends at offset {row['before_end_offset']} (if AFTER was dumped later, a dump"
+            " of what came since is needed, too: BEFORE NEW AFTER)"
+        )
     return "no record at this offset"
 
 
@@ -158,7 +161,11 @@ CHECKS: tuple[Check[Suspects], ...] = (
         "missing-key",
         finds=lambda s: s.is_lost_last_value & (s.rows.kept_offset == NOTHING_KEPT),
         expected="the key's last value, at offset {offset}",
-        actual="no record of this key",
+        actual=lambda row: (
+            "no record of this key"
+            if row["last_after_offset"] is None
+            else f"only records of this key that BEFORE does not have, the last at {row['last_after_offset']}"
+        ),
         is_loss=True,
     ),
     Check(  # the record that AFTER keeps is not the latest of its key

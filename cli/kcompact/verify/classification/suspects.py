@@ -129,6 +129,7 @@ class Suspects:
     def _columns(self) -> dict[str, tuple[np.ndarray, int | None]]:
         """The columns that the words of checks may name, each with the number that means "none"."""
         rows, classified = self.rows, self.classified
+        last_after = rows.last_of_key(rows.in_after)
         return {
             "offset": (rows.offset, None),
             "is_tombstone": (rows.is_tombstone, None),
@@ -139,6 +140,7 @@ class Suspects:
             "replaced_at_offset": (classified.replaced_at_offset, NEVER),
             "certainly_superseded_at_offset": (self.certainly_superseded_at_offset, NEVER),
             "kept_offset": (rows.kept_offset, NOTHING_KEPT),
+            "last_after_offset": (np.where(last_after == NOWHERE, NOWHERE, rows.offset[last_after]), NOWHERE),
             "kept_is_tombstone": (rows.kept_is_tombstone, None),
             "is_lost": (classified.is_lost, None),
             "limit_offset": (classified.limit_offset, BEHIND_ALL),
