@@ -348,6 +348,7 @@ def test_the_first_offset_is_in_the_name_that_quixstreams_gives(tmp_path: Path) 
         (tmp_path / f"a/0/{start:019}.jsonl").write_text('{"_timestamp":1,"_key":"a","_value":{}}\n')
     with open_one(tmp_path) as dump:
         assert [file.start_offset for file in dump.files] == [70, 90]
+        assert any("counted on from the one in the file's name, so gaps do not show" in n for n in dump.notes)
 
 
 def test_numbers_in_no_folder_of_a_partition_are_no_topics(tmp_path: Path) -> None:

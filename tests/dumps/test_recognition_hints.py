@@ -157,6 +157,8 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
         ('kafka.0: [1700000000.000000003, {"offset":3,"key":"a","payload":null}]\n', "Fluent Bit", "sed -E"),
         ('[0] kafka.0: [[1700000000.000, {}], {"offset"=>3, "key"=>"a"}]\n', "Fluent Bit", "json_lines"),
         ("# by foo\noffset,key,value\n0,a,1\n", "a comment before it", "tail -n +2"),
+        ('#TYPE System.Object\n"k1"\n', "a comment before it", "tail -n +2"),
+        ("#v\nk1#w\n", "no delimiter", "--columns"),
         ("#0#k1#2024-01-02T03:04:05Z#v\nh:1#0#k2##w\n", "no delimiter", "--delimiter '#'"),
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),
         (

@@ -194,6 +194,7 @@ def _file_of(
     if dialect.offset is None:
         start = facts.start_offset
         notes.append("no offsets in the records; the order in the file counts")
+        notes += [note for note in CONFLUENT.notes if start is not None and note not in notes]
     return DumpFile(
         file_id=file_id,
         path=path,

@@ -202,7 +202,7 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "a Struct as Kafka Connect prints it",
         "export the topic itself as JSON lines (kcat -J, with -s avro where that is what the records are)",
     ),
-    rb"(?:(?:#+[\s!]|//|--)[^\n]*\n)+(?!#|//|--|\Z)": (
+    rb"(?:(?:#+[^\n#]*|(?://|--)[^\n]*)\n)+(?!#|//|--|\Z|[^\n]*#)": (
         "text with a comment before it",
         "leave that line out: tail -n +2 FILE > NEW",
     ),
