@@ -38,6 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("compact d/in/a.jsonl -o . --overwrite", "holds the working folder"),
         ("compact d/in/a.jsonl -o / --overwrite", "is the root folder"),
         ("compact d/in/a.jsonl -o", "-o names nothing"),
+        ("compact d/in/a.jsonl -o --overwrite", "-o names nothing but --overwrite, which is an option"),
         ("compact d/in/a.jsonl -o /dev/null --overwrite", "/dev/null is neither a file nor a folder"),
         ("compact d/in/a.jsonl -o out/ --state out/state", "--state out/state lies inside out"),
         ("compact d/in/a.jsonl -o out/ --report out/report", "--report out/report lies inside out"),

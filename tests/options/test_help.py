@@ -57,6 +57,18 @@ def test_what_is_empty_is_refused_but_for_a_key(kcompact: Cli, name: str) -> Non
             assert (run.exit_code, "names nothing" in run.stderr) == (2, True), parameter.opts
 
 
+@pytest.mark.everyday(1)
+@each_command
+def test_an_option_is_no_value_of_the_one_before_it(kcompact: Cli, name: str) -> None:
+    """``-o $OUTPUT --overwrite`` of an unset variable wrote a file called ``--overwrite``."""
+    for parameter in COMMANDS[name].params:
+        if parameter.param_type_name == "option" and not parameter.is_flag:
+            run = kcompact(name, "dump", parameter.opts[0], "--overwrite")
+            assert (run.exit_code, "names nothing but --overwrite" in run.stderr) == (2, True), parameter.opts
+    run = kcompact(name, "--", "--overwrite")
+    assert "--overwrite: no such file" in run.stderr
+
+
 def test_every_command_has_a_short_help() -> None:
     assert set(HELP) == set(COMMANDS)
 

@@ -119,12 +119,13 @@ class CommandWithGroups(TyperCommand):
     """A command whose full help is plain text under the headings of its option groups.
 
     An option that counts once is given once: of two ``--partitions``, the first would be as good as left out.
-    So would one whose value is empty, as an unset variable of a script leaves it.
+    So would one whose value is empty, or is the option after it, as an unset variable of a script leaves it.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line. Raises InputError for an option that is given twice, or names nothing."""
         values, _, given = self.make_parser(ctx).parse_args([*args])
+        names = {name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)}
         for parameter, times in Counter([] if ctx.resilient_parsing else given).items():
             value = values[parameter.name]
             several = value if isinstance(value, list | tuple) else [value]
@@ -132,6 +133,12 @@ class CommandWithGroups(TyperCommand):
                 name = min(parameter.opts, key=len) if hasattr(parameter, "is_flag") else parameter.metavar
                 hint = "is a variable empty? what is not meant is not typed at all"
                 raise InputError(f"{name} names nothing", hint=hint)
+            taken = [text for text in several if text in names]
+            if taken and parameter.param_type_name == "option":
+                raise InputError(
+                    f"{min(parameter.opts, key=len)} names nothing but {taken[0]}, which is an option",
+                    hint=f"is a variable empty? a file of that name is ./{taken[0]}",
+                )
             counts_more = parameter.nargs != 1 or parameter.multiple or getattr(parameter, "is_flag", False)
             if times > 1 and not counts_more:
                 name = max(parameter.opts, key=len)
