@@ -447,6 +447,26 @@ def test_a_log_start_that_is_not_known_may_explain_what_is_gone_before_the_first
     assert all("--log-start-offset" in (f.remedy or "") for f in outcome.findings if not findings)
 
 
+@pytest.mark.parametrize("knowledge", [Knowledge(), Knowledge(transactions_given=True)])
+def test_a_yes_says_that_it_takes_what_replaced_others_for_committed(knowledge: Knowledge) -> None:
+    bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=replace(knowledge, last_missing_offset=9))
+    outcome = judge(UPDATES, COMPACTED, bounds)
+    assert outcome.holds
+    assumptions = [sentence for sentence in outcome.assumed if "committed (1 log)" in sentence]
+    assert bool(assumptions) == (not knowledge.transactions_given)
+
+
+def test_aborted_data_may_be_missing_as_a_read_committed_dump_shows_none() -> None:
+    context = LogContext(aborted=(AbortedRange(7, 7),))
+    bounds = Bounds(
+        Policy(now_ms=NOW_MS), uncleanable_offset=6, knowledge=replace(CLEANS_ONLY, transactions_given=True)
+    )
+    outcome = judge(UPDATES, [r for r in UPDATES if r.offset != 7], bounds, context)
+    (finding,) = outcome.findings
+    assert (finding.offset, finding.severity) == (7, Severity.UNDECIDED)
+    assert "isolation.level=read_uncommitted" in (finding.remedy or "")
+
+
 STAMPS_TOLD = Knowledge(
     frozenset({"cleanup.policy", "delete.retention.ms"}),
     transactions_given=True,

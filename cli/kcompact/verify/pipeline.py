@@ -163,7 +163,7 @@ def _assumptions(
     texts = []
     if any(log.removed and not log.cleaned_end_is_given for log in logs.values()):
         texts.append("each log was cleaned up to the smallest offset that explains what is gone from it")
-    texts += _checkpoints(question, logs)
+    texts += [*_checkpoints(question, logs), *_commits(question, logs)]
     for reason, noun, words in _WENT:
         if count := sum(log.removed.get(reason.label, 0) for log in logs.values()):
             texts.append(f"{counted(count, noun)} {words}")
@@ -196,6 +196,18 @@ def _checkpoints(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterato
         yield f"the checkpoint says where the cleaning began ({counted(began, 'log')})"
     if ended:
         yield f"the checkpoint says where the cleaning ended ({counted(ended, 'log')})"
+
+
+def _commits(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterator[str]:
+    """Of logs where aborted data may have been taken for what replaced other records."""
+    superseded = [i for i, log in logs.items() if log.removed.get(Reason.SUPERSEDED.label)]
+    in_doubt = [i for i in superseded if i in question.bounds and question.bounds[i].aborts_unknown]
+    if in_doubt:
+        yield (
+            f"what replaced other records was committed ({counted(len(in_doubt), 'log')}):"
+            " offsets are missing where transactions may have ended;"
+            " --batches or --read-committed tells of them"
+        )
 
 
 def _transactions(

@@ -25,6 +25,7 @@ class Remedy(enum.IntEnum):
     SEGMENTS = enum.auto()  # other ones than the configs lead to
     OPEN_IN_BATCHES = enum.auto()  # how a transaction ended that was open by the batches
     BEHIND_COMMITTED = enum.auto()  # as above, for one that ends after a read_committed dump
+    COMMITTED = enum.auto()  # whether AFTER was read as read_committed, which shows no aborted data
     DOUBTED = enum.auto()  # what the record is, where a tool does not write all as it is
 
 
@@ -53,6 +54,8 @@ _WORDS = {
     " or after the last batch given, had ended by then",
     Remedy.BEHIND_COMMITTED: "--last-stable-offset after it, if its transaction was aborted:"
     " --read-committed ends before it",
+    Remedy.COMMITTED: "an AFTER of isolation.level=read_uncommitted, if this one is of read_committed: the"
+    " transaction of the record was aborted",
     Remedy.DOUBTED: DOUBTED_REMEDY,
     Remedy.TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
 }
@@ -89,6 +92,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
         Remedy.LAG: is_unstamped & comes_first & ~_is_given(classified, "min.compaction.lag.ms"),
         Remedy.OPEN_IN_BATCHES: (is_undecided & (goes_further_on | aborted)) | is_open,
         Remedy.SEGMENTS: is_estimated & goes_further_on,
+        Remedy.COMMITTED: rows.is_aborted,
         Remedy.RETENTION: in_front,
         # Where the bound is estimated, it does not speak against what else could explain the loss.
         Remedy.BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
