@@ -467,6 +467,21 @@ def test_aborted_data_may_be_missing_as_a_read_committed_dump_shows_none() -> No
     assert "isolation.level=read_uncommitted" in (finding.remedy or "")
 
 
+@pytest.mark.parametrize(("configs", "findings"), [((), {}), (("cleanup.policy",), {"aborted-left": 1})])
+def test_what_went_before_the_first_record_proves_no_round(
+    configs: tuple[str, ...], findings: dict[str, int]
+) -> None:
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aazac")]
+    bounds = Bounds(
+        Policy(now_ms=NOW_MS),
+        uncleanable_offset=4,
+        segments=((0, 280), (4, 70)),
+        knowledge=Knowledge(frozenset(configs), transactions_given=True),
+    )
+    outcome = judge(before, before[2:], bounds, LogContext(aborted=(AbortedRange(2, 2),)))
+    assert counts(outcome, Severity.FINDING) == findings
+
+
 STAMPS_TOLD = Knowledge(
     frozenset({"cleanup.policy", "delete.retention.ms"}),
     transactions_given=True,
@@ -537,8 +552,8 @@ def test_a_map_of_known_size_that_takes_all_keys_reached_the_end(size: int | Non
     policy = Policy(now_ms=NOW_MS, log_cleaner_dedupe_buffer_size=size)
     context = LogContext(segments=(Segment(0, 280), Segment(4, 70)), log_start_offset=0, log_end_offset=5)
     bounds = Bounds(policy, uncleanable_offset=4, segments=((0, 280), (4, 70)))
-    lag = {LOG_ID: frozenset({"min.compaction.lag.ms"})}
-    verify_context = VerifyContext({LOG_ID: context}, {LOG_ID: policy}, configs=lag)
+    configs = {LOG_ID: frozenset({"cleanup.policy", "min.compaction.lag.ms"})}
+    verify_context = VerifyContext({LOG_ID: context}, {LOG_ID: policy}, configs=configs)
     runs = [np.array([[0, 5]])]
 
     outcome = judge(before, before[1:], with_knowledge(bounds, LOG_ID, verify_context, runs, 1))

@@ -207,7 +207,7 @@ class _Histories:
 
     def _evidence(self, at: Longs, log_id: int, rules: Rules) -> Evidence:
         """Replaced values show what was mapped, and all that went shows which segments were rewritten."""
-        at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
+        at_least = max(rules.cleaned_from.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
         last, previous, value = self.last_offset[at], self.previous_offset[at], self.last_value_offset[at]
         is_value_gone = (value != _NONE) & (value >= at_least)
         removed = previous[(previous != _NONE) & (previous >= at_least)]

@@ -27,7 +27,7 @@ class Rules:
 
     Logs that ``replaceable`` lacks have no unaffected keys. ``compared`` are columns of ``key_rows.CONTENT``.
     ``keeps_tombstones``: whether a key with a kept tombstone can be unaffected. Records from ``certain_from``
-    on cannot be unknown aborted data; from ``front_end`` on retention took nothing.
+    on cannot be unknown aborted data; from ``cleaned_from`` on retention and a moved log start took nothing.
     """
 
     replaceable: Mapping[int, Replaceable]
@@ -35,7 +35,7 @@ class Rules:
     compared: frozenset[str]
     keeps_tombstones: bool = True
     certain_from: Mapping[int, int] = field(default_factory=dict)
-    front_end: Mapping[int, int] = field(default_factory=dict)
+    cleaned_from: Mapping[int, int] = field(default_factory=dict)
 
 
 def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
@@ -43,8 +43,10 @@ def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
     candidates = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
     replaceable = {log_id: limits for log_id, limits in candidates.items() if limits is not None}
     certain_from = {log_id: bounds.certain_from_offset for log_id, bounds in question.bounds.items()}
-    front_end = {log_id: bounds.front_end_offset for log_id, bounds in question.bounds.items()}
-    return Rules(replaceable, lookups, question.compared, certain_from=certain_from, front_end=front_end)
+    cleaned_from = {log_id: bounds.cleaned_from_offset for log_id, bounds in question.bounds.items()}
+    return Rules(
+        replaceable, lookups, question.compared, certain_from=certain_from, cleaned_from=cleaned_from
+    )
 
 
 def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
@@ -181,7 +183,7 @@ def _evidence_of(rows: KeyRows, unaffected_rows: Longs, rules: Rules) -> Evidenc
     log_id = int(rows.log_id[unaffected_rows[0]])
     in_before = rows.offset[unaffected_rows]
     removed = unaffected_rows[~rows.in_after[unaffected_rows]]
-    at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
+    at_least = max(rules.cleaned_from.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
     removed = removed[rows.offset[removed] >= at_least]
     values = removed[~rows.is_tombstone[removed]]
     return Evidence(
