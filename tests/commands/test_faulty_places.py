@@ -30,7 +30,7 @@ MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
 def test_the_place_may_be_that_of_a_report_or_a_state(number: int) -> None:
     error = write_error("orders.state", OSError(number, "no"))
     assert error.message.startswith("orders.state")
-    assert "-o" not in str(error.hint)
+    assert "-o, --report, --state or TMPDIR" in str(error.hint)
 
 
 @pytest.mark.everyday(1)

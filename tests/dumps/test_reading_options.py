@@ -468,3 +468,12 @@ def test_a_field_that_is_none_of_the_columns_is_refused(tmp_path: Path, role: st
     path.write_text("a\tk\tv\n")
     with pytest.raises(InputError, match=f"--fields {role}=m: no such column .columns: topic, key, value"):
         records(path, columns=("topic", "key", "value"), fields={role: "m"}, delimiter="\t")
+
+
+@pytest.mark.parametrize("name", ["csv", "text", "console-consumer", "dump-log", "aiven-csv"])
+@pytest.mark.parametrize("form", ["{}\n{}\n", "[{}, {}]"])
+def test_a_dialect_of_csv_or_text_is_none_of_json(tmp_path: Path, name: str, form: str) -> None:
+    record = json.dumps({"topic": "t", "partition": 0, "offset": 1, "key": "a", "payload": "v"})
+    (tmp_path / "x.json").write_text(form.format(record, record))
+    with pytest.raises(InputError, match=f"--dialect {name} is one of CSV or text, and this is JSON"):
+        open_one(tmp_path / "x.json", dialect=name)

@@ -22,6 +22,7 @@ from kcompact.storage.lookup import is_folder, is_there, raise_error
 system: Any = os
 """In use: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir, chmod, chown."""
 
+_ELSEWHERE = "choose another place, with -o, --report, --state or TMPDIR"
 _BUFFER_BYTES = 1 << 20
 _FLUSHED_AT_ONCE = 8
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EXDEV}
@@ -42,14 +43,14 @@ def write_error(place: str | Path, error: OSError) -> OutputError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return OutputError(
             f"{place}: the disk that it is to be written to is full ({error.strerror})",
-            hint="free some space there, or choose another place",
+            hint=f"free some space there, or {_ELSEWHERE}",
         )
     if error.errno == errno.EFBIG:
         return OutputError(
             f"{place}: larger than files may become here ({error.strerror})",
             hint="look at ulimit -f, and at the limits of the file system",
         )
-    return OutputError(f"{place} cannot be written: {error.strerror}", hint="choose another place")
+    return OutputError(f"{place} cannot be written: {error.strerror}", hint=_ELSEWHERE)
 
 
 class _File(io.FileIO):

@@ -108,11 +108,20 @@ def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: Read
     return notes + note_on_base64_columns(dialect, rows) + of_arrays
 
 
+_OF_TEXT = {("csv_lines",), ("dump_log",)}
+
+
 def _of_tool(sample: _Sample) -> Dialect:
     """The dialect that the user names, else that the sample decodes by, else that its names tell."""
     path, layout, rows, _, field_names, options = sample
     if options.dialect is not None:
-        return forced(options.dialect)
+        dialect = forced(options.dialect)
+        if layout in JSON and dialect.layouts in _OF_TEXT:
+            raise InputError(
+                f"{path}: --dialect {dialect.name} is one of CSV or text, and this is JSON",
+                hint="leave --dialect out, or name one of JSON: kcompact inspect --dialects lists them",
+            )
+        return dialect
     known = next((dialect for dialect in sample.fitting if decodes(dialect, rows)), None)
     if known is not None:
         return known
