@@ -177,6 +177,16 @@ def test_structured_keys_are_the_bytes_of_their_datum(tmp_path: Path) -> None:
         assert index_all(dump)[0]["key"].to_pylist() == [b"\x02a"]
 
 
+@pytest.mark.parametrize(("ending", "remedy"), [("bin", "ByteArrayFormat"), ("json", "the file again")])
+def test_lines_of_other_bytes_than_json_are_refused(ending: str, remedy: str, tmp_path: Path) -> None:
+    files = {f".{ending}": b"v1\nv2\n", f".keys.{ending}": b'"k1"\n"k2"\n'}
+    with open_one(folder_of(tmp_path, files)) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="line 1 is not JSON") as caught:
+            check_notes(dump, notes)
+    assert remedy in str(caught.value.hint)
+
+
 def test_damaged_keys_are_refused(tmp_path: Path) -> None:
     files = dict(KINDS["avro"])
     files[".keys.avro"] = files[".keys.avro"][:-3]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, NamedTuple
 
 from kcompact.dumps.avro.avro_container import MAGIC, Header, blocks, map_file, read_header, unpack
@@ -36,6 +36,13 @@ class Row(NamedTuple):
     data: bytes | None
 
 
+_AGAIN_HINT = "export the file again: one missing row gives wrong keys to all that follow"
+_BYTES_HINT = (
+    "ByteArrayFormat does not say where a record ends, unless all are JSON: have the connector write JSON or"
+    " Avro (format.class, keys.format.class), or export the topic with its keys (kcat -J)"
+)
+
+
 @dataclass(frozen=True)
 class SidePart:
     """One of the files. ``header`` None: JSON lines."""
@@ -58,12 +65,8 @@ def _json_rows(part: SidePart) -> Iterator[Row]:
         try:
             parsed = ParsedJson(line.data)
         except ValueError as error:
-            reason = f"line {number} is not JSON"
-            raise bad_row(
-                part.path,
-                reason,
-                "export the file again: one missing row gives wrong keys to all that follow",
-            ) from error
+            hint = _BYTES_HINT if ".bin" in PurePath(part.path).suffixes else _AGAIN_HINT
+            raise bad_row(part.path, f"line {number} is not JSON", hint) from error
         yield Row(len(line.data), parsed.value, _json_bytes(parsed))
 
 
