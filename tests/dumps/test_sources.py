@@ -40,6 +40,17 @@ def test_the_folder_one_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert ["deep/er/x.jsonl", "part-2.jsonl", "part-10.jsonl"] == find_files(["."])
 
 
+def test_a_file_by_two_names_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "sub").mkdir(exist_ok=True)
+    (folder / "link").symlink_to(folder / "sub", target_is_directory=True)
+    path = folder / "dump.jsonl"
+    path.write_text("{}\n")
+    assert find_files(["dump.jsonl", "./dump.jsonl", str(path)]) == ["dump.jsonl"]
+    assert find_files([str(path), "dump.jsonl"]) == [str(path)]
+    assert len(find_files(["dump.jsonl", "link/../dump.jsonl"])) == 2  # ``..`` of a link may be elsewhere
+
+
 def test_a_topic_whose_name_begins_with_an_underscore_is_no_mark(folder: Path) -> None:
     names = [f"_schemas/partition=0/_schemas+0+{number:010}.json" for number in (0, 9)]
     for name in names:
