@@ -467,16 +467,18 @@ def test_aborted_data_may_be_missing_as_a_read_committed_dump_shows_none() -> No
     assert "isolation.level=read_uncommitted" in (finding.remedy or "")
 
 
-@pytest.mark.parametrize(("configs", "findings"), [((), {}), (("cleanup.policy",), {"aborted-left": 1})])
+@pytest.mark.parametrize(
+    ("policy", "findings"), [({"compact", "delete"}, {}), ({"compact"}, {"aborted-left": 1})]
+)
 def test_what_went_before_the_first_record_proves_no_round(
-    configs: tuple[str, ...], findings: dict[str, int]
+    policy: set[str], findings: dict[str, int]
 ) -> None:
     before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aazac")]
     bounds = Bounds(
-        Policy(now_ms=NOW_MS),
+        Policy(now_ms=NOW_MS, cleanup_policy=frozenset(policy), retention_ms=-1),
         uncleanable_offset=4,
         segments=((0, 280), (4, 70)),
-        knowledge=Knowledge(frozenset(configs), transactions_given=True),
+        knowledge=Knowledge(frozenset({"cleanup.policy"}), transactions_given=True),
     )
     outcome = judge(before, before[2:], bounds, LogContext(aborted=(AbortedRange(2, 2),)))
     assert counts(outcome, Severity.FINDING) == findings

@@ -146,10 +146,13 @@ class Bounds:
 
     @property
     def cleaned_from_offset(self) -> int:
-        """Neither retention nor a moved log start (R53, R54) took anything from this offset on."""
-        if self.log_start_offset is None:
-            return self.last_start_offset
-        return max(self.log_start_offset, self.front_end_offset)
+        """Neither retention nor a moved log start (R53, R54) took anything from this offset on.
+
+        Only where ``delete`` is given may kafka-delete-records have moved the log start.
+        """
+        if self.log_start_offset is not None:
+            return max(self.log_start_offset, self.front_end_offset)
+        return self.last_start_offset if self.is_given("cleanup.policy") else self.front_end_offset
 
     @property
     def is_size_unknown(self) -> bool:

@@ -88,8 +88,6 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     conditions = {
         Remedy.TOMBSTONES: is_young & is_unstamped & ~comes_first & ~is_retention_given,
         Remedy.SIZE: is_front & _is(classified, lambda log: log.bounds.is_size_unknown),
-        Remedy.LOG_START: ~in_front & ~is_start_given & (rows.offset < classified.cleaned_from_offset),
-        Remedy.LAG: is_unstamped & comes_first & ~_is_given(classified, "min.compaction.lag.ms"),
         Remedy.OPEN_IN_BATCHES: (is_undecided & (goes_further_on | aborted)) | is_open,
         Remedy.SEGMENTS: is_estimated & goes_further_on,
         Remedy.COMMITTED: rows.is_aborted,
@@ -97,6 +95,8 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
         # Where the bound is estimated, it does not speak against what else could explain the loss.
         Remedy.BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
         Remedy.TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
+        Remedy.LOG_START: ~in_front & ~is_start_given & (rows.offset < classified.cleaned_from_offset),
+        Remedy.LAG: is_unstamped & comes_first & ~_is_given(classified, "min.compaction.lag.ms"),
     }
     return np.select(list(conditions.values()), list(conditions), Remedy.NONE)
 
