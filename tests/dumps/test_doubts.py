@@ -163,6 +163,29 @@ def test_a_word_beside_the_form_that_a_file_has_for_null_takes_nothing_from_it(t
     assert values == {"literal:NULL": [b"x", b"", None], "missing,literal:NULL": [b"x", None, None]}
 
 
+@pytest.mark.parametrize("role", ["key", "value"])
+def test_a_text_of_databases_for_null_is_asked_about_before_an_empty_one_beside_it(
+    role: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.csv"
+    cells = [r"\N", '""', '"x"']
+    rows = [(cell, '"v"') if role == "key" else ('"k"', cell) for cell in cells]
+    path.write_text(
+        "topic,partition,offset,key,value\n"
+        + "".join(f"t,0,{offset},{key},{value}\n" for offset, (key, value) in enumerate(rows))
+    )
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match=r"1 \w+ is the text \\N.*, and it depends on") as caught:
+            refuse_doubts(dump, notes, {role: "it"})
+    assert r"--tombstone 'literal:\N' where it is null" in (caught.value.hint or "")
+    with open_one(path, tombstone=r"literal:\N") as dump:
+        _, notes = index_all(dump)
+        refuse_doubts(dump, notes, {"value": "it"})
+    at = 0 if role == "key" else 1
+    assert [pair[at] for pair in pairs(path, tombstone=r"literal:\N")] == [None, b"", b"x"]
+
+
 @pytest.mark.parametrize(
     "word", ["null", "None", "NaN", "NA", "nil", "<nil>", "undefined", "<null>", "(null)", r"\N"]
 )
