@@ -357,7 +357,7 @@ def without_the_beginning(lines: list[str]) -> list[str]:
     [
         (with_shifted_offsets, "the state knows another key"),
         (with_later_timestamps, "the state knows the timestamp 1"),
-        (without_a_partition, "it has no record of orders-1, which the state knows"),
+        (without_a_partition, "has no record of orders-1, which the state knows; if retention"),
         (without_the_beginning, "which the state knows as the latest of its key"),
     ],
 )

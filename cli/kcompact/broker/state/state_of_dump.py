@@ -90,6 +90,14 @@ class StateOfDump:
             hint=f"give the last output that holds {log} as well, or a full dump; {WHOLE_DUMP_ALONE}",
         )
 
+    def lacks_log(self, log: LogName) -> InputError:
+        """The error for a full dump without a log of which the state knows a record that is alive."""
+        return self.differs(
+            log,
+            f"it has no record of {log}, which the state knows; if retention has emptied that log, leave it"
+            " out: name the other partitions by --partitions",
+        )
+
     def holds_a_part(self, path: str, log: LogName, offset: int, needed: Sequence[LogName]) -> InputError:
         """The error for a file beside the state's output with a part of what the state has seen of a log.
 

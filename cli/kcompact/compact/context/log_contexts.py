@@ -255,7 +255,7 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
     for log, known in known_logs.items():
         is_alive = any(record.is_kept and not record.is_tombstone for record in known)
         if state.missing is not None and log not in ids and is_alive:
-            raise state.differs(log, f"it has no record of {log}, which the state knows")
+            raise state.lacks_log(log)
     wanted = {ids[log]: known for log, known in known_logs.items() if log in ids}
     if not wanted:
         return context
