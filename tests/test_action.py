@@ -127,29 +127,33 @@ def test_bash_3_of_macos_runs_it_with_several_dumps(program: Path, tmp_path: Pat
     assert (code, results["findings"]) == (0, "0"), log
 
 
-def sources(action: Path, **inputs: str) -> dict[str, str]:
-    """What the action installs, and its digest."""
-    environment = {**os.environ, **inputs, "GITHUB_ACTION_PATH": str(action)}
-    script = ["bash", str(SCRIPT.with_name("sources"))]
-    run = subprocess.run(script, env=environment, capture_output=True, text=True, check=True)
+SOURCES = SCRIPT.with_name("sources.py")
+
+
+def sources(script: Path, **inputs: str) -> dict[str, str]:
+    """What the action that holds the script installs, and its digest."""
+    command = [sys.executable, "-I", str(script)]
+    run = subprocess.run(command, env={**os.environ, **inputs}, capture_output=True, text=True, check=True)
     return dict(line.split("=", 1) for line in run.stdout.splitlines())
 
 
 def test_the_action_installs_what_it_came_with_and_anew_where_that_changes(tmp_path: Path) -> None:
     action = tmp_path / ".github" / "actions" / "kcompact"
     action.mkdir(parents=True)
+    script = action / "sources.py"
+    script.write_bytes(SOURCES.read_bytes())
     (tmp_path / "cli").mkdir()
     module = tmp_path / "cli" / "module.py"
     module.write_text("a = 1\n")
-    before = sources(action)
+    before = sources(script)
     assert before["install"] == str(tmp_path)
-    assert sources(action) == before
+    assert sources(script) == before
     module.write_text("a = 2\n")
-    assert sources(action)["digest"] != before["digest"]
+    assert sources(script)["digest"] != before["digest"]
 
 
 def test_another_version_is_installed_where_it_is_asked_for() -> None:
-    one, other = (sources(SCRIPT.parent, VERSION=f"kcompact==1.{minor}") for minor in (2, 3))
+    one, other = (sources(SOURCES, VERSION=f"kcompact==1.{minor}") for minor in (2, 3))
     assert (one["install"], other["install"]) == ("kcompact==1.2", "kcompact==1.3")
     assert one["digest"] != other["digest"]
-    assert sources(SCRIPT.parent, VERSION=str(ROOT))["install"] == str(ROOT)
+    assert sources(SOURCES, VERSION=str(ROOT))["install"] == str(ROOT)

@@ -208,7 +208,7 @@ def refuse_doubts(
                 nothing_is_null_beside=nothing_is_null_beside,
             )
             if doubt is not None:
-                # First, as its answers are some to the doubt, too.
+                # Asked first: what settles a text for null may settle the doubt, and not the other way round.
                 notes, every = by_file[file.file_id], by_file.values()
                 refuse_null_texts(file, notes, dump.options, every, asked=role, depends=reason)
                 raise InputError(f"{doubt.text}, and {reason} depends on which it is", hint=doubt.hint)

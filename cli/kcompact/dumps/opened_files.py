@@ -194,7 +194,8 @@ def _file_of(
     if dialect.offset is None:
         start = facts.start_offset
         notes.append("no offsets in the records; the order in the file counts")
-        notes += [note for note in CONFLUENT.notes if start is not None and note not in notes]
+        if start is not None:  # as where keys lie beside values
+            notes += [note for note in CONFLUENT.notes if note not in notes]
     return DumpFile(
         file_id=file_id,
         path=path,

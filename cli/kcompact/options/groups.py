@@ -129,16 +129,14 @@ class CommandWithGroups(TyperCommand):
         for parameter, times in Counter([] if ctx.resilient_parsing else given).items():
             value = values[parameter.name]
             several = value if isinstance(value, list | tuple) else [value]
+            is_option = parameter.param_type_name == "option"
+            name = min(parameter.opts, key=len) if is_option else parameter.metavar
+            hint = "is a variable empty? what is not meant is not typed at all"
             if "" in several and parameter.name not in _MAY_BE_EMPTY:
-                name = min(parameter.opts, key=len) if hasattr(parameter, "is_flag") else parameter.metavar
-                hint = "is a variable empty? what is not meant is not typed at all"
                 raise InputError(f"{name} names nothing", hint=hint)
-            taken = [text for text in several if text in names]
-            if taken and parameter.param_type_name == "option":
-                raise InputError(
-                    f"{min(parameter.opts, key=len)} names nothing but {taken[0]}, which is an option",
-                    hint=f"is a variable empty? a file of that name is ./{taken[0]}",
-                )
+            taken = next((text for text in several if text in names), None)
+            if is_option and taken is not None:
+                raise InputError(f"{name} names nothing but {taken}, which is an option", hint=hint)
             counts_more = parameter.nargs != 1 or parameter.multiple or getattr(parameter, "is_flag", False)
             if times > 1 and not counts_more:
                 name = max(parameter.opts, key=len)

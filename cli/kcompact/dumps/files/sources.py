@@ -57,10 +57,11 @@ def find_files(arguments: list[str]) -> list[str]:
     """
     if not arguments:
         raise InputError("no dump given")
-    files: dict[str | Path, str] = {}
-    for path in (path for listing in _listings_of(arguments) for path in listing.files):
-        # One file by two names is one; only the disk knows what ``..`` is behind a link, so that stays.
-        files.setdefault(path if path == STDIN or is_address(path) else Path(path).absolute(), path)
+    files: dict[str | Path, str] = {}  # by place: a file that is named in two ways is one
+    for listing in _listings_of(arguments):
+        for path in listing.files:
+            # Not resolved: what ``..`` means behind a link only the disk knows.
+            files.setdefault(path if path == STDIN or is_address(path) else Path(path).absolute(), path)
     return list(files.values())
 
 

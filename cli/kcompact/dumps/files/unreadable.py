@@ -36,7 +36,7 @@ def refuse(files: Sequence[UnreadableFile], *, keep_going: bool) -> InputError:
     if keep_going:
         paths = frozenset((path, file.error.message) for file in files for path in file.paths)
         return LeavingOutError(LeftOut(paths))
-    if len({file.error.message for file in files}) == 1:  # else the fault of an option, which names no file
+    if len({file.error.message for file in files}) == 1:  # one file, or all meet the fault of an option
         return first
     named = "; ".join(file.error.message for file in files[:MOST_NAMED])
     more = f"; and {len(files) - MOST_NAMED:,} more" if len(files) > MOST_NAMED else ""

@@ -148,7 +148,8 @@ class Bounds:
     def cleaned_from_offset(self) -> int:
         """Neither retention nor a moved log start (R53, R54) took anything from this offset on.
 
-        Only where ``delete`` is given may kafka-delete-records have moved the log start.
+        kafka-delete-records moves it only with ``delete`` (``Partition.deleteRecordsOnLeader``), which counts
+        here where it is given.
         """
         if self.log_start_offset is not None:
             return max(self.log_start_offset, self.front_end_offset)

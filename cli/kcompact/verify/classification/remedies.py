@@ -95,7 +95,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
         # Where the bound is estimated, it does not speak against what else could explain the loss.
         Remedy.BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
         Remedy.TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
-        Remedy.LOG_START: ~in_front & ~is_start_given & (rows.offset < classified.cleaned_from_offset),
+        Remedy.LOG_START: ~is_start_given & (rows.offset < classified.cleaned_from_offset),
         Remedy.LAG: is_unstamped & comes_first & ~_is_given(classified, "min.compaction.lag.ms"),
     }
     return np.select(list(conditions.values()), list(conditions), Remedy.NONE)
