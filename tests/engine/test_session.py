@@ -157,6 +157,22 @@ with open_session(SessionOptions(master="local[2]")) as spark:
     assert (run.returncode, run.stdout, run.stderr) == (0, "True True True True\n", "")
 
 
+def test_workers_have_the_callers_class_path_and_java_only_sparks(tmp_path: Path) -> None:
+    """Hadoop's client library looks there for its settings; classes there may be of another Spark."""
+    code = """
+import os
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.tasks import run_tasks
+
+with open_session(SessionOptions(master="local[2]")) as spark:
+    java = spark._jvm.System.getProperty("java.class.path").split(":")
+    print(run_tasks(spark, 1, lambda _: os.environ["CLASSPATH"]), "/etc/hadoop" in java)
+"""
+    run = run_python(code, tmp_path, CLASSPATH="/etc/hadoop:/opt/hadoop.jar")
+
+    assert (run.returncode, run.stdout, run.stderr) == (0, "['/etc/hadoop:/opt/hadoop.jar'] False\n", "")
+
+
 @pytest.mark.parametrize(
     "variables",
     [

@@ -267,6 +267,14 @@ def test_an_object_beside_those_of_the_manifest_is_told(monkeypatch: pytest.Monk
         ("s3://b/out/", "s3://b/in/p*/x.jsonl", False),
         ("s3://b/out/", "s3://b/out2/", False),
         ("s3://b/out/", "s3://other/*", False),
+        (
+            "hdfs:///out/",
+            "hdfs://host:8020/out/x.jsonl",
+            True,
+        ),  # the name node of Hadoop's settings may be this
+        ("hdfs://host:8020/out/", "hdfs:///out", True),
+        ("hdfs:///out/", "hdfs:///in/", False),
+        ("hdfs://a/out/", "hdfs://b/out/", False),
     ],
 )
 def test_an_output_that_a_pattern_may_reach_is_refused(written: str, read: str, *, meets: bool) -> None:
@@ -315,6 +323,7 @@ def test_only_names_that_runs_give_are_known() -> None:
 def test_an_address_with_one_slash_is_no_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert address_hint("s3:/b/in/") == "write it with two slashes: s3://b/in/"
+    assert address_hint("hdfs:/in/") == "write it with three slashes: hdfs:///in/"
     with pytest.raises(OutputError, match="-o s3:/b/out/: an address that kcompact does not know"):
         refuse_other_address("-o", "s3:/b/out/")
     assert address_hint("s3://b/in/") is None

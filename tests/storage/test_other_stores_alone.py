@@ -239,5 +239,9 @@ def test_hadoops_library_is_named_where_it_is_not_installed(
     nowhere = str(tmp_path_factory.mktemp("nowhere"))
     for name in ("ARROW_LIBHDFS_DIR", "HADOOP_HOME", "JAVA_HOME"):
         monkeypatch.setenv(name, nowhere)
-    with pytest.raises(InputError, match="Java or Hadoop's own client library is not found"):
-        list_objects("hdfs://localhost:8020/orders/")
+    for class_path in (nowhere, ""):  # which the library, where it is installed, ends the process without
+        monkeypatch.setenv("CLASSPATH", class_path)
+        for address in ("hdfs://localhost:8020/orders/", "hdfs:///orders/"):
+            with pytest.raises(InputError, match="Java or Hadoop's own client library is not found") as error:
+                list_objects(address)
+            assert "CLASSPATH" in str(error.value.hint)

@@ -5,6 +5,7 @@ profile, instance role), and are never part of an address, a setting of Spark, o
 imported late: most runs need no store.
 """
 
+import os
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,10 +38,13 @@ class Address(NamedTuple):
 
 
 def parts_of(address: str) -> Address:
-    """The parts of an address. Raises InputError where it names no bucket."""
+    """The parts of an address; that of HDFS may leave its authority to Hadoop's settings.
+
+    Raises InputError where it names no bucket.
+    """
     scheme, _, place = address.partition("://")
     authority, _, key = place.partition("/")
-    if not authority:
+    if not (authority or scheme == "hdfs"):
         raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
     return Address(scheme, authority, key)
 
@@ -85,18 +89,13 @@ def refuse_odd_parts(address: str, kind: type[KcompactError] = InputError) -> No
 
 @lru_cache(8)
 def _system(scheme: str, authority: str, place: str | AzureAccount) -> "FileSystem":
-    from pyarrow.fs import FileSystem, FileType
-
     if isinstance(place, AzureAccount):
         return _azure(place)
     if scheme == "s3":
         return _s3(authority, place)
     if scheme == "gs":
         return _gs(place)
-    system, _ = FileSystem.from_uri(f"{scheme}://{authority}/")
-    if system.get_file_info("/").type == FileType.NotFound:  # which it says if nobody answers, too
-        raise OSError("refused")
-    return system
+    return _hdfs(authority)
 
 
 def _s3(bucket: str, endpoint: str) -> "FileSystem":
@@ -117,6 +116,21 @@ def _gs(endpoint: str) -> "FileSystem":
         check_google_credentials()
     patience = timedelta(seconds=_GS_SECONDS)
     return GcsFileSystem(anonymous=bool(endpoint), retry_time_limit=patience, **_elsewhere(endpoint))
+
+
+def _hdfs(authority: str) -> "FileSystem":
+    """HDFS at a name node; without authority where Hadoop's own settings have it (``fs.defaultFS``)."""
+    from pyarrow.fs import FileSystem, FileType, HadoopFileSystem
+
+    if not os.environ.get("CLASSPATH"):  # without it Hadoop's library ends the whole process
+        raise OSError("libhdfs: CLASSPATH is not set")
+    if authority:
+        system, _ = FileSystem.from_uri(f"hdfs://{authority}/")
+    else:
+        system = HadoopFileSystem("hdfs:///", port=0)  # pyarrow's "default" would take a local disk as well
+    if system.get_file_info("/").type == FileType.NotFound:  # which it says if nobody answers, too
+        raise OSError("HDFS connection refused")
+    return system
 
 
 def _elsewhere(endpoint: str) -> dict[str, Any]:

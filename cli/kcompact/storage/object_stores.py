@@ -40,6 +40,8 @@ def address_hint(address: str) -> str | None:
     if address.lower().startswith("file:/"):  # with one slash as Hadoop writes it, else with three
         return f"write the path alone: /{address[len('file:') :].lstrip('/')}"
     if slip := _ONE_SLASH.match(address):
+        if slip["scheme"] == "hdfs":
+            return f"write it with three slashes: hdfs:///{slip['rest']}"
         return f"write it with two slashes: {slip['scheme']}://{slip['rest']}"
     match = _ADDRESS.match(address)
     if match is None or match["scheme"] in SCHEMES:

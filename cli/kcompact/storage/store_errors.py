@@ -28,6 +28,10 @@ _KNOWN = {
         "the store does not answer, even after many attempts",
         "try again later; nothing was lost",
     ),
+    "HDFS connection": (
+        "the name node cannot be reached",
+        "look at the network and at the address; hdfs:/// takes that of core-site.xml in a folder of CLASSPATH",
+    ),
     r"NETWORK_CONNECTION|resolve|Name or service|refused|timed out|UNAVAILABLE|ConnectException": (
         "the store cannot be reached",
         "look at the network and at the endpoint (AWS_ENDPOINT_URL for S3, AZURE_STORAGE_CONNECTION_STRING)",

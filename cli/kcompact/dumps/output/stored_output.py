@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kcompact.dumps.files.marks import UNFINISHED, WORK
 from kcompact.errors import OutputError
-from kcompact.storage.file_systems import refuse_odd_parts, unambiguous
+from kcompact.storage.file_systems import parts_of, refuse_odd_parts, unambiguous
 from kcompact.storage.object_stores import is_address
 
 
@@ -80,11 +80,18 @@ def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput
 def _check_apart(option: str, address: str, addresses: Mapping[str, str]) -> None:
     """``addresses``: what happens to each of them."""
     for other, use in addresses.items():
-        if is_address(other) and _meet(unambiguous(address), unambiguous(other)):
+        if is_address(other) and _meet(*_alike(address, other)):
             raise OutputError(
                 f"{option} {address} overlaps {other}, which is {use}",
                 hint=f"choose another prefix with {option}",
             )
+
+
+def _alike(*addresses: str) -> list[str]:
+    """Addresses in one spelling; of HDFS the paths alone, if one leaves the host to Hadoop's settings."""
+    parts = [parts_of(unambiguous(address)) for address in addresses]
+    is_open = any(part.scheme == "hdfs" and not part.authority for part in parts)
+    return [f"{part.scheme}://{'' if is_open else part.authority}/{part.key}" for part in parts]
 
 
 def _meet(prefix: str, other: str) -> bool:

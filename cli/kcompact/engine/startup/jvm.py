@@ -243,6 +243,8 @@ def _refuse_odd_name(temporary_root: Path) -> None:
 def _spark_arguments(options: SessionOptions, properties: Mapping[str, str]) -> list[str]:
     """The part of the command line that is the driver's alone."""
     return [
+        # Not in CLASSPATH, which workers inherit from Java: Hadoop's client library needs the user's own.
+        *("-cp", os.pathsep.join(map(str, class_path()))),
         f"-Xmx{options.driver_memory or '1g'}",
         *(f"-D{name}={value}" for name, value in properties.items()),
         _GATEWAY_MAIN,
@@ -281,7 +283,6 @@ def _environment(options: SessionOptions, folder: Path, java_command: list[str])
     inherited = safe_environment(inherited)
     variables = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
-        "CLASSPATH": os.pathsep.join(map(str, class_path())),
         RUN_FOLDER: str(folder),
         SOCKET_VARIABLE: str(folder / "daemon"),
         "SPARK_LOCAL_IP": "127.0.0.1",
