@@ -30,7 +30,7 @@ _KNOWN = {
     ),
     "HDFS connection": (
         "the name node cannot be reached",
-        "look at the network and at the address; hdfs:/// takes that of core-site.xml in a folder of CLASSPATH",
+        "look at the network and the address; hdfs:/// takes that of core-site.xml in a folder of CLASSPATH",
     ),
     r"NETWORK_CONNECTION|resolve|Name or service|refused|timed out|UNAVAILABLE|ConnectException": (
         "the store cannot be reached",
