@@ -379,6 +379,13 @@ def test_what_may_be_a_place_by_an_unknown_name_is_asked_about(
     assert places(path, fields={role: ""}) == [without[role]]
 
 
+def test_a_column_without_a_name_is_no_place(tmp_path: Path) -> None:
+    """As pandas writes its index beside the fields of kcat, where no record has headers."""
+    path = tmp_path / "dump.csv"
+    path.write_text(",topic,partition,offset,tstype,ts,broker,key,payload\n0,t,0,5,create,1,1,a,x\n")
+    assert places(path) == [("t", 0, 5)]
+
+
 def test_all_places_by_unknown_names_are_asked_about_at_once(tmp_path: Path) -> None:
     row = {"redpanda": {"partition": 1, "offset": 5, "topic": "t"}, "key": "a", "value": "x"}
     path = write(tmp_path / "dump.jsonl", [row])

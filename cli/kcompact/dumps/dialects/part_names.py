@@ -78,7 +78,7 @@ def refuse_likely_places(
     of_kafka = [
         name
         for name in names
-        if path_of(name)[:1] == headers and plain_name(path_of(name)[-1]).startswith("kafka")
+        if headers and path_of(name)[:1] == headers and plain_name(path_of(name)[-1]).startswith("kafka")
     ]
     beside = sorted((*_beside_parts(places, names), *of_kafka))
     likely: dict[str, list[str]] = {}
