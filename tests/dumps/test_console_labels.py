@@ -255,3 +255,28 @@ def test_ids_are_told_behind_all_values_of_json(rows: list[str], tmp_path: Path)
 def test_numbers_behind_what_is_no_json_are_of_the_value(value: str, tmp_path: Path) -> None:
     text = f"Partition:0|Offset:0|k|{value}\n"
     assert pairs(tmp_path / "t.txt", text, delimiter="|") == [(b"k", value.encode())]
+
+
+@pytest.mark.parametrize(
+    ("labels", "separator"),
+    [(PLACE, "\t"), ("Offset:", "\t"), ("Partition:0|Offset:", "|"), ("NO_TIMESTAMP\tOffset:", "\t")],
+)
+@pytest.mark.parametrize("between", ["\x1e", "|||"])
+def test_records_that_no_line_end_divides_are_not_one_record(
+    labels: str, separator: str, between: str, tmp_path: Path
+) -> None:
+    """As ``line.separator`` has it: the first record's value held all others."""
+    records = [f"{labels}{offset}{separator}k{offset}{separator}v" for offset in range(3)]
+    error = refusal(tmp_path / "t.txt", between.join([*records, ""]))
+    assert "a record begins within the first line" in error.message
+    text = "\n".join([*records, f"{labels}3{separator}k{separator}Offset:1", ""])
+    assert len(pairs(tmp_path / "t.txt", text)) == 4
+
+
+@pytest.mark.parametrize("role", ["keys", "values"])
+def test_addresses_of_java_are_no_data(role: str, tmp_path: Path) -> None:
+    """As a ByteArrayDeserializer has the console consumer print them: no key superseded another."""
+    cells = ["[B@1a2b\tnull", "[B@3c4d\tv"] if role == "keys" else ["k\tnull", "k\t[B@3c4d"]
+    error = refusal(tmp_path / "t.txt", "".join(f"{PLACE}{n}\t{pair}\n" for n, pair in enumerate(cells)))
+    assert f"{role} such as [B@" in error.message
+    assert error.message.endswith("are addresses of Java objects: the data were not exported")

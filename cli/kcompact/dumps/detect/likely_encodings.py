@@ -135,9 +135,12 @@ def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]
 
 
 def notes_on_text(
-    dialect: Dialect, cells: list[Cells], delimiter: str, columns: tuple[str, ...]
+    path: str, dialect: Dialect, cells: list[Cells], delimiter: str, columns: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Notes on keys and values of text in which nothing is quoted, and a value takes the rest of its line."""
+    """Notes on keys and values of text in which nothing is quoted, and a value takes the rest of its line.
+
+    Raises InputError where they are not the data.
+    """
     texts = [[None if cell is None else cell.decode("utf-8", "replace") for cell in row] for row in cells]
     rows: list[Row] = [dict(zip(columns, row, strict=False)) for row in texts]
     notes = note_on_base64_columns(dialect, rows)
@@ -145,6 +148,7 @@ def notes_on_text(
         notes += (f"{delimiter!r} stands in values, too: keys or headers that hold one are cut there",)
     for role in _ROLES:
         of_role = {*texts_among(values_at(rows, getattr(dialect, role)))} - {"", PYTHON_NONE}
+        refuse_addresses(path, role, of_role - {"null", "NULL"})
         if of_role and all(map(PYTHON_BYTES.fullmatch, of_role)):
             notes += (f"{role}s such as {shown(min(of_role))}, as Python prints bytes, are taken as text",)
     return notes

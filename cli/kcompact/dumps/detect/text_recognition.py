@@ -8,7 +8,7 @@ from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
 from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
-from kcompact.dumps.detect.likely_encodings import notes_on_text, refuse_addresses
+from kcompact.dumps.detect.likely_encodings import notes_on_text
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
@@ -27,7 +27,7 @@ from kcompact.dumps.text.console_labels import (
     refuse_colons,
     refuse_label_as_key,
     refuse_labels,
-    refuse_schema_ids,
+    refuse_odd_values,
     separators_in,
 )
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, has_bare, quoting_of
@@ -151,7 +151,6 @@ def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     dialect = with_options(forced(options.dialect or "text"), options)
     values = [first_cells(line, delimiter.encode(), 2)[-1] for line in lines]
     texts = [value.decode("utf-8", "replace") for value in values if value is not None]
-    refuse_addresses(file.path, "value", (text for text in texts if text not in {"null", "NULL"}))
     reading = f"each line is read as a key, {delimiter!r}, and a value"
     notes = (*dialect.notes, reading, *check_events(file.path, dialect, texts, options))
     dialect = replace(_named(file.path, dialect, replace(options, columns=columns)), notes=notes)
@@ -193,7 +192,7 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
             f"{file.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
             hint="export again with --property print.key=true, print.partition=true and print.offset=true",
         )
-    refuse_schema_ids(file.path, columns, lines, separator)
+    refuse_odd_values(file.path, columns, lines, separator)
     dialect = with_options(BY_NAME["console-consumer"], options)
     dialect = _named(file.path, dialect, replace(options, columns=columns))
     recognised = _csv(file, dialect, columns, separator, file.start)
@@ -260,7 +259,8 @@ def _csv(
     takes_rest = dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value
     if takes_rest:
         rows = [first_cells(line, delimiter.encode(), len(columns)) for line in _sampled(file)]
-        dialect = replace(dialect, notes=dialect.notes + notes_on_text(dialect, rows, delimiter, columns))
+        notes = notes_on_text(file.path, dialect, rows, delimiter, columns)
+        dialect = replace(dialect, notes=dialect.notes + notes)
     shape = CsvShape(
         start=start,
         begin=file.head[:start],

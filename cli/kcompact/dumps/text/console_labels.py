@@ -140,8 +140,21 @@ def ambiguous_separator(path: str, separators: list[str]) -> InputError:
     )
 
 
-def refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
-    """Raise InputError where an id, a number or GUID, stands behind each value in JSON, as its schema's."""
+def refuse_odd_values(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
+    """Raise InputError where sampled values hold more than a value: other records, or ids of schemas."""
+    sign = re.escape(separator.encode())
+    labels = [LABELS[name].pattern.replace(b"$", b"") for name in columns if name in LABELS]
+    if re.search(b"".join(b"(?:" + label + b")" + sign for label in labels), lines[0][1:]):
+        raise InputError(
+            f"{path}: a record begins within the first line, as where kafka-console-consumer was given a"
+            " line.separator of its own",
+            hint="export again without line.separator, or as JSON lines (kcat -J) if values hold line ends",
+        )
+    _refuse_schema_ids(path, columns, lines, separator)
+
+
+def _refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
+    """Likewise where an id, a number or GUID, stands behind each value in JSON, as its schema's."""
     sign = separator.encode()
     cells = [line.split(sign, len(columns) - 1)[-1] for line in lines if not NOISE.match(line)]
     pairs = [cell.rpartition(sign)[::2] for cell in cells]
