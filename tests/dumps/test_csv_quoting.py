@@ -219,17 +219,20 @@ def test_hex_of_spark_is_recognised_without_the_columns_of_folders(tmp_path: Pat
     ]
 
 
-def test_quotes_around_some_cells_between_tabs_are_asked_about(tmp_path: Path) -> None:
-    """ClickHouse quotes nothing: ``"a"`` and ``a`` are two keys there, and one in CSV."""
+@pytest.mark.parametrize("delimiter", ["\t", "|"])
+def test_quotes_around_some_cells_of_a_table_are_asked_about(delimiter: str, tmp_path: Path) -> None:
+    """ClickHouse and SQLite quote nothing: ``"a"`` and ``a`` are two keys there, and one in CSV."""
     path = tmp_path / "d.tsv"
-    path.write_text('topic\tpartition\toffset\tkey\tvalue\nt\t0\t0\t"a"\tv\nt\t0\t1\ta\tw\n')
+    rows = [COLUMNS_OF_TSV, ["t", "0", "0", '"a"', "v"], ["t", "0", "1", "a", "w"]]
+    path.write_text("".join(delimiter.join(row) + "\n" for row in rows))
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError, match="1 of 2 rows with quotes") as refused:
             check_notes(dump, notes)
-    as_text = {"dialect": "text", "delimiter": "\t", "columns": tuple(COLUMNS_OF_TSV)}
+    as_text = {"dialect": "text", "delimiter": delimiter, "columns": tuple(COLUMNS_OF_TSV)}
     assert "--dialect csv if" in str(refused.value.hint)
-    assert f"--dialect text --columns {','.join(COLUMNS_OF_TSV)} --delimiter '\\t'" in str(refused.value.hint)
+    option = f"--dialect text --columns {','.join(COLUMNS_OF_TSV)} {delimiter_option(delimiter)}"
+    assert option in str(refused.value.hint)
     keys = [[record.key for record in records_of(path, **how)] for how in ({"dialect": "csv"}, as_text)]
     assert keys == [[b"a", b"a"], [b'"a"', b"a"]]
 

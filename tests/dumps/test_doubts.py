@@ -153,14 +153,18 @@ def test_a_json_key_that_is_the_word_stays_text_for_who_says_so(tmp_path: Path) 
     assert [key for key, _ in pairs(path, missing_key="empty")] == [None, b"b"]
 
 
-def test_a_word_beside_the_form_that_a_file_has_for_null_takes_nothing_from_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("word", ["NULL", "null"])
+def test_a_word_beside_the_form_that_a_file_has_for_null_takes_nothing_from_it(
+    word: str, tmp_path: Path
+) -> None:
+    """Miller writes ``null`` for a null of JSON, and nothing for an empty text."""
     path = tmp_path / "d.csv"
-    path.write_text('topic,partition,offset,key,value\nt,0,0,"a","x"\nt,0,1,"a",\nt,0,2,"c",NULL\n')
-    (remark,) = (remark for remark in judged(path) if "is the text NULL" in remark)
+    path.write_text(f'topic,partition,offset,key,value\nt,0,0,"a","x"\nt,0,1,"a",\nt,0,2,"c",{word}\n')
+    (remark,) = (remark for remark in judged(path) if f"is the text {word}" in remark)
     forms = re.findall(r"--tombstone (\S+)", remark)
-    assert [value for _, value in pairs(path)] == [b"x", None, b"NULL"]
+    assert [value for _, value in pairs(path)] == [b"x", None, word.encode()]
     values = {form: [value for _, value in pairs(path, tombstone=form)] for form in forms}
-    assert values == {"literal:NULL": [b"x", b"", None], "missing,literal:NULL": [b"x", None, None]}
+    assert values == {f"literal:{word}": [b"x", b"", None], f"missing,literal:{word}": [b"x", None, None]}
 
 
 @pytest.mark.parametrize("role", ["key", "value"])

@@ -161,14 +161,15 @@ def _notes_on_mixed_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> li
 def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
     """Refuse a table of which nobody can tell whether quotes in it are CSV's or a part of the data.
 
-    ClickHouse, PostgreSQL and MySQL quote nothing in tables in which tabs divide cells: ``"a"`` is another
-    key than ``a`` there, and rows between a quote and the next one would be a part of one value.
+    ClickHouse, PostgreSQL, MySQL and SQLite quote nothing in tables in which tabs or bars divide cells:
+    ``"a"`` is another key than ``a`` there, and rows between a quote and the next one would be a part of one
+    value.
     """
     shape, rows = file.shape, notes.fields_seen.get("record", 0)
     if not isinstance(shape, CsvShape):
         return
     free, within = (notes.counts.get(name, 0) for name in ("freely_quoted_cells", "rows_within_quotes"))
-    is_table = shape.delimiter == "\t" and b'"' not in shape.begin
+    is_table = shape.delimiter in {"\t", "|"} and b'"' not in shape.begin
     if within:
         doubt = f"{counted(within, 'row')} with lines between quotes each of which looks like a row"
     elif is_table and free and notes.counts.get("quoted_cells", 0) != rows:

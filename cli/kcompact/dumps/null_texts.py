@@ -132,15 +132,12 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
     """Keys and values whose text is most likely a null."""
     if options.tombstone is not None and "literal:" not in options.tombstone:
         return []
-    is_beside = _has_nothing_for_null(file, notes)
     return [
         NullText(role, text, count)
         for role in _text_roles(file)
         for name, text in NULL_TEXTS.items()
         if text != file.dialect.null_literal  # which is one without quotes
         and (count := notes.counts.get(ComposedName(f"{name}_{role}")))
-        # Who writes nothing for null may mean the word.
-        and (name in NULLS_OF_DATABASES or not is_beside)
     ]
 
 
