@@ -93,6 +93,19 @@ def test_what_kcat_says_about_itself_is_passed_over_and_counted(line: str, tmp_p
     assert "1 line skipped in which the tool talks about itself" in note
 
 
+@pytest.mark.parametrize("end", ["", ": exiting"])
+@pytest.mark.parametrize("record", [ENVELOPE, 'a:{"v":%d,"w":1}\n', "a\tvalue %d\n"])
+def test_what_kcat_says_in_the_midst_of_a_record_is_named(record: str, end: str, tmp_path: Path) -> None:
+    """With ``2>&1`` its own lines overtake the pieces of 4 KB in which it writes records."""
+    line = f"% Reached end of topic t [0] at offset 2{end}\n"
+    before = "".join(record % number for number in range(3000))
+    for at in range(len(record % 7) // 2, len(record % 7)):
+        begin, rest = (record % 7)[:at], (record % 7)[at:]
+        refused = refusal(tmp_path / "x.txt", f"{before}{begin}{line}{line}{rest}{record % 8}")
+        assert refused.message.startswith(f"{tmp_path}/x.txt:3001: ")
+        assert "export again with kcat -q" in str(refused.hint)
+
+
 @pytest.mark.parametrize("record", [ENVELOPE, '{\n  "key": "k",\n  "value": "%d"\n}\n'])
 def test_a_line_that_nobody_knows_is_quoted(record: str, tmp_path: Path) -> None:
     """It may tell of a record in words that are not known."""

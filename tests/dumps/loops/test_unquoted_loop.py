@@ -77,7 +77,19 @@ ODD = {
         '{"x":NaN,"y":1}',
         "[" + "1," * 2200 + "1]",
     ],
-    "value": ["\r", "x\r", '"q', "\ufeff", "Partition:1|Offset:2"],
+    "value": [
+        *(
+            "\r",
+            "x\r",
+            '"q',
+            "\ufeff",
+            "Partition:1|Offset:2",
+            "it stopped at offset 5",
+            " at offset ",
+            "x: exiting",
+        ),
+        *("x% Reached end of topic t [0] at offset 5", "% Reached end of topic t [0] at offset 5: exiting"),
+    ],
     "topic": ["", "\ufffd", "%", "Message on a"],
 }
 LINES = [

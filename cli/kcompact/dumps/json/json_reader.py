@@ -27,6 +27,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
+from kcompact.dumps.text.between_records import WITHIN_HINT, is_kcat_within
 
 _COMPANIONS = (
     *("key_error", "value_error", "key_marker", "value_marker"),
@@ -284,7 +285,7 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
     if data.lstrip()[:1] == b"{" and not data.rstrip().endswith(b"}"):
         return (
             f"the record is cut off or spans lines: {shown!r}",
-            CUT_HINT,
+            f"kcat talks about itself in its midst: {WITHIN_HINT}" if is_kcat_within(data) else CUT_HINT,
         )
     reason = str(error).split(":")[0]
     return f"not JSON ({reason}): {shown!r}", NOT_A_RECORD_HINT

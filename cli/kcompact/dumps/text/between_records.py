@@ -23,6 +23,8 @@ _OF_KCAT = re.compile(
     rb"|Waiting for group rebalance|Group .* rebalanced |ERROR: )"
     rb"|%[0-7]\|\d+\.\d+\|"  # librdkafka
 )
+_WITHIN = re.compile(rb"% Reached end of topic \S+ \[\d+\] at offset \d+(?:: exiting)?\r?\n?\Z")
+WITHIN_HINT = "export again with kcat -q, or with what it says in another file (2> LOG)"
 UNKNOWN_LINES: Final = "skipped_unknown_lines"  # that begin as kcat's, and are none: a count of SplitNotes
 TOOL_HINT = (
     "a line that begins with % is a tool's own, most likely kcat's: export again with kcat -q, and with what"
@@ -36,6 +38,14 @@ HINT = "export as JSON lines (kcat -J), in which each record holds its place, it
 def is_of_kcat(line: bytes) -> bool:
     """Whether kcat talks about itself there, in words that no record has."""
     return _OF_KCAT.match(line) is not None
+
+
+def is_kcat_within(line: bytes) -> bool:
+    """Whether kcat talks about itself at the end of a line, in the midst of a record.
+
+    It writes records in pieces of 4 KB, but each of its own lines at once, into the same file with ``2>&1``.
+    """
+    return b"% Reached end of topic " in line and _WITHIN.search(line) is not None
 
 
 def pass_over(line: bytes, position: int, notes: SplitNotes) -> None:
@@ -55,6 +65,13 @@ def refuse_telling(line: bytes, position: int) -> None:
     """Raise UnreadableError for a line, at a position of a file, that tells where a record is from."""
     if _TELLING.match(line):
         raise UnreadableError(_reason(line), HINT, position=position)
+
+
+def refuse_kcat_within(line: bytes, position: int) -> None:
+    """Likewise for a record of text in whose midst kcat talks about itself."""
+    if is_kcat_within(line):
+        reason = f"kcat talks about itself in the midst of a record: {_shown(line)}"
+        raise UnreadableError(reason, WITHIN_HINT, position=position)
 
 
 def refuse_telling_lines(path: str, head: bytes) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.dumps.json.json_scan import chunks_of
 from kcompact.dumps.records.framed import NOISE_LINES, Frame
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling
+from kcompact.dumps.text.between_records import is_of_kcat, refuse_kcat_within, refuse_telling
 from kcompact.dumps.text.console_labels import NOISE
 from kcompact.dumps.text.csv_reader import CsvReader, CsvShape, quotes_hint
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, without_line_end
@@ -54,6 +54,7 @@ class CsvLines(LineLayout):
                 position, lines = line.position, []
                 if shape.takes_rest:
                     refuse_telling(text, position)
+                    refuse_kcat_within(text, position)
                     notes.count(BLANK_LINES, blanks)
                 blanks = 0
             open_quotes ^= quotes_in(line.data, shape.quoting) % 2 == 1

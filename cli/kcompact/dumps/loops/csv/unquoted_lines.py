@@ -30,9 +30,10 @@ _LABELS = (b"", b"CreateTime:", b"Partition:", b"Offset:", b"Delivery:", b"Epoch
 _LABEL_TEXTS = np.frombuffer(b"".join(_LABELS), np.uint8)
 _LABEL_ENDS = np.cumsum([len(label) for label in _LABELS])
 _NEWLINE, _RETURN, _PERCENT, _COLON, _COMMA, _SEMICOLON = b"\n\r%:,;"
-_QUOTE, _OBJECT, _ARRAY = b'"{['
+_QUOTE, _OBJECT, _ARRAY, _ZERO, _NINE = b'"{[09'
 _LONGEST_JSON = 4000  # Python's parser, by which the reference goes, refuses numbers of 4,301 digits
 _MESSAGE, _PROCESSED = (np.frombuffer(text, np.uint8) for text in (b"Message ", b"Processed a total of "))
+_AT_OFFSET, _EXITING = (np.frombuffer(text, np.uint8) for text in (b" at offset ", b": exiting"))
 _NO_TIMESTAMP, _NOT_PRESENT = (np.frombuffer(text, np.uint8) for text in (b"NO_TIMESTAMP", b"NOT_PRESENT"))
 _NO_HEADERS, _NULL, _NULL_WORD = (np.frombuffer(text, np.uint8) for text in (b"NO_HEADERS", b"null", b"NULL"))
 _OF_JAVA = np.frombuffer(b"RecordHeaders(", np.uint8)
@@ -77,7 +78,8 @@ def unquoted_cells_end(
     end = newline
     if data[end - 1] == _RETURN and end > at:
         end, flags = end - 1, flags | c.CR_LF
-    if rules[VALUES_ARE_JSON] and _may_cut_key(data, at, end, delimiter):
+    may_cut_key = rules[VALUES_ARE_JSON] and _may_cut_key(data, at, end, delimiter)
+    if may_cut_key or _may_hold_kcat_s(data, at, end):
         return REFUSED, flags
     _note_cell(cells, last, at, end)
     return newline + 1, flags
@@ -113,6 +115,16 @@ def _may_cut_key(data: np.ndarray, start: int, end: int, delimiter: int) -> bool
     if data[start] == _OBJECT or data[start] == _ARRAY:
         return False
     return first_of(data, start, delimiter, _NEWLINE, _NEWLINE, 0) < end
+
+
+@part
+def _may_hold_kcat_s(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether a value ends as what ``is_kcat_within`` looks for."""
+    at = end
+    while at > start and _ZERO <= data[at - 1] <= _NINE:
+        at -= 1
+    text = _EXITING if at == end else _AT_OFFSET
+    return at - len(text) >= start and is_text(data, at - len(text), at, text)
 
 
 @part
