@@ -132,12 +132,16 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
     """Keys and values whose text is most likely a null."""
     if options.tombstone is not None and "literal:" not in options.tombstone:
         return []
+    # Who writes nothing for null, and empty texts in another way, may mean the word.
+    is_told = not file.dialect.doubtful_value or bool(notes.counts.get("empty_value"))
+    is_told = is_told and _has_nothing_for_null(file, notes)
     return [
         NullText(role, text, count)
         for role in _text_roles(file)
         for name, text in NULL_TEXTS.items()
         if text != file.dialect.null_literal  # which is one without quotes
         and (count := notes.counts.get(ComposedName(f"{name}_{role}")))
+        and (name in NULLS_OF_DATABASES or not is_told)
     ]
 
 
