@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
 """Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
 WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
-_FOR_ALL = ("hash_loops", "log_figures_loop", "offset_map_loop", "range_loop")
+_FOR_ALL = "all"
 LOOPS = {
-    "json_lines": ("json.json_lines_loop", "json.json_text_loop", "json.lines_of_values_loop", *_FOR_ALL),
-    "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells", *_FOR_ALL),
-    "avro": ("avro.avro_loop", *_FOR_ALL),
+    _FOR_ALL: ("hash_loops", "log_figures_loop", "offset_map_loop", "range_loop"),
+    "json_lines": ("json.json_lines_loop", "json.json_text_loop", "json.lines_of_values_loop"),
+    "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells"),
+    "avro": ("avro.avro_loop",),
 }
-"""The modules with the loops for each layout."""
+"""The modules with the loops for each layout, and for all: each is in one folder of compiled code."""
 _SCANNERS = {"json_lines": "json.json_scanner", "csv_lines": "csv.csv_scanner", "avro": "avro.avro_scanner"}
 _READ_AS = {"json_array": "json_lines", "json_objects": "json_lines"}
 """Layouts that the loops of another one read."""
@@ -68,12 +69,15 @@ def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
 
 def load_loops(layout: str, *, compile_now: bool = True) -> bool:
     """Import a layout's loops, compiled; False where that cannot be had, or not without compiling."""
-    layout = _read_as(layout)
-    names = [f"kcompact.dumps.loops.{module}" for module in LOOPS[layout]]
+    return all(_load(part, compile_now=compile_now) for part in (_FOR_ALL, _read_as(layout)))
+
+
+def _load(part: str, *, compile_now: bool) -> bool:
+    names = [f"kcompact.dumps.loops.{module}" for module in LOOPS[part]]
     if _are_imported(names):
         return True
     try:
-        folder = folder_of(layout)
+        folder = folder_of(part)
         if compile_now and not is_sealed(folder):
             compile_into(folder, names)
         if not _are_imported(names) and is_sealed(folder):
@@ -94,7 +98,7 @@ def loaded_loop(module: str) -> ModuleType | None:
 
 def _is_ready(layout: str) -> bool:
     try:
-        return is_sealed(folder_of(layout))
+        return is_sealed(folder_of(_FOR_ALL)) and is_sealed(folder_of(layout))
     except (ImportError, OSError):
         return False
 
