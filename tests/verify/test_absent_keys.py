@@ -63,10 +63,17 @@ def test_keys_that_may_be_spelt_otherwise_are_counted_not_shown() -> None:
 
 @pytest.mark.parametrize(
     ("slip", "key"),
-    [("7", '"7"'), ("Jos\u00e9", '"Jos\u00e9"'), ("Jos\u00e9", r'"Jos\u00e9"'), (b"\xff\xfe", "//4=")],
+    [
+        *(("7", '"7"'), ("Jos\u00e9", '"Jos\u00e9"'), ("Jos\u00e9", r'"Jos\u00e9"'), (b"\xff\xfe", "//4=")),
+        *((b"Jos\xe9", "Jos\u00e9"), ("alice\u00a0", "alice"), ("\u200balice\0", "alice")),
+        *(('{"id":7,"a":[1]}', '{"id": 7, "a": [1]}'), ('{ "id": 7}', '{"id":7}'), ("YWxpY2U=", "alice")),
+    ],
 )
 def test_a_key_may_be_spelt_as_the_dump_has_it_alone(slip: str | bytes, key: str) -> None:
-    """Text within a value has quotes, and kafkactl writes as base64 what is no text."""
+    """Text within a value has quotes, and kafkactl writes as base64 what is no text.
+
+    The list may be written by an editor of Windows, copied from a page or from the dump itself.
+    """
     records = [record(key, "personal", offset=0)]
     asked = slip if isinstance(slip, bytes) else slip.encode()
     outcome = verify_absent(

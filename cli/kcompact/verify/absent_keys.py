@@ -85,14 +85,29 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
 def _spellings(key: bytes) -> set[bytes]:
     """Keys that were meant, most likely, if this one is in no dump: without blanks and quotes around it.
 
-    Or as the dump has it: text with quotes where the key is a field of the value, base64 of what is no text.
+    Or as the dump has it: base64 of what is no text, or what base64 copied from the dump stands for.
     """
     spellings = {key.strip(), key.strip().strip(b"\"'"), base64.b64encode(key)}
-    with suppress(UnicodeDecodeError):
-        text = key.decode()
-        spellings |= {json.dumps(text, ensure_ascii=is_ascii).encode() for is_ascii in (False, True)}
-        spellings |= {normalize(form, text).encode() for form in ("NFC", "NFD")}
+    with suppress(ValueError):
+        spellings.add(base64.b64decode(key, validate=True))
+    try:
+        spellings.update(text.encode() for text in _spellings_of_text(key.decode()))
+    except UnicodeDecodeError:  # a list that an editor of Windows has written
+        spellings.add(key.decode("cp1252", "replace").encode())
     return spellings - {key, b""}
+
+
+def _spellings_of_text(text: str) -> Iterator[str]:
+    """In quotes where the key is a field of the value; with other accents, or blanks in JSON; as it shows."""
+    yield from (json.dumps(text, ensure_ascii=is_ascii) for is_ascii in (False, True))
+    yield from (normalize(form, text) for form in ("NFC", "NFD"))
+    yield "".join(filter(str.isprintable, text)).strip()
+    if text.startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text)
+            for separators in ((",", ":"), (", ", ": ")):
+                spelt = json.dumps(value, ensure_ascii=False, separators=separators)
+                yield spelt.encode(errors="replace").decode()
 
 
 def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
@@ -100,8 +115,8 @@ def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
     if misspelt:
         yield (
             f"keys are compared byte by byte: {counted(misspelt, 'key')} in no dump would be there"
-            " without surrounding blanks or quotes, with quotes, as base64, or with accents in another form"
-            " of Unicode"
+            " without blanks, quotes or hidden characters around them, with quotes, as base64 or out of it,"
+            " with other blanks in JSON, or with accents in another encoding or form of Unicode"
         )
     if unseen:
         where = "in none of the dumps, nor in those before" if has_before else "in no record of the dump"
@@ -157,7 +172,7 @@ def _misspelt_keys(
                 partition=left[0].partition or 0,
                 offset=left[0].last_value_offset,
                 key=key,
-                expected="no key that differs by blanks, quotes, base64 or composed accents alone",
+                expected="no key that differs by blanks, quotes, base64 or the encoding of accents alone",
                 found="one",
             )
 
