@@ -67,11 +67,13 @@ def test_keys_that_may_be_spelt_otherwise_are_counted_not_shown() -> None:
         *(("7", '"7"'), ("Jos\u00e9", '"Jos\u00e9"'), ("Jos\u00e9", r'"Jos\u00e9"'), (b"\xff\xfe", "//4=")),
         *((b"Jos\xe9", "Jos\u00e9"), ("alice\u00a0", "alice"), ("\u200balice\0", "alice")),
         *(('{"id":7,"a":[1]}', '{"id": 7, "a": [1]}'), ('{ "id": 7}', '{"id":7}'), ("YWxpY2U=", "alice")),
+        *(("alice", "\0\0\0\0\5\nalice"), ("bob", '\0\0\0\1\0"bob"'), ("7", "\0\0\0\0\0017")),
     ],
 )
 def test_a_key_may_be_spelt_as_the_dump_has_it_alone(slip: str | bytes, key: str) -> None:
     """Text within a value has quotes, and kafkactl writes as base64 what is no text.
 
+    A serializer puts a schema's id first.
     The list may be written by an editor of Windows, copied from a page or from the dump itself.
     """
     records = [record(key, "personal", offset=0)]

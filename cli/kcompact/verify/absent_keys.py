@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from kcompact.broker.log_names import LogName
 from kcompact.counted import counted
+from kcompact.dumps.avro.avro_container import encode_long
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import KeyEvidence, KeyVerdict, Tally, VerifyFinding, VerifyOutcome
 from kcompact.verify.rows.pairs import Pairs, Share
@@ -31,6 +32,7 @@ class AbsentQuestion:
 
 
 _MISSPELT = "misspelt-key"
+_FRAME_BYTES = 5  # before a key that a serializer wrote with a schema registry: zero, and the schema's id
 _SEVERITIES = {
     KeyVerdict.PRESENT.value: Severity.FINDING,
     KeyVerdict.VALUE_LEFT.value: Severity.FINDING,
@@ -60,7 +62,7 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
     )
     counts = Counter(str(entry.verdict) for entry in evidence)
     unseen = [key for key in keys if key not in by_key]
-    likely = {key: sorted(spellings[key] & by_key.keys()) for key in unseen}
+    likely = _likely_keys({key: spellings[key] for key in unseen}, by_key)
     misspelt = tuple(_misspelt_keys(likely, by_key))
     counts[_MISSPELT] = len(misspelt)
     return VerifyOutcome(
@@ -92,6 +94,7 @@ def _spellings(key: bytes) -> set[bytes]:
         spellings.add(base64.b64decode(key, validate=True))
     try:
         spellings.update(text.encode() for text in _spellings_of_text(key.decode()))
+        spellings.add(encode_long(len(key)) + key)  # as Avro has a text
     except UnicodeDecodeError:  # a list that an editor of Windows has written
         spellings.add(key.decode("cp1252", "replace").encode())
     return spellings - {key, b""}
@@ -110,13 +113,29 @@ def _spellings_of_text(text: str) -> Iterator[str]:
                 yield spelt.encode(errors="replace").decode()
 
 
+def _likely_keys(
+    spellings: Mapping[bytes, set[bytes]], by_key: Mapping[bytes, Sequence[KeyEvidence]]
+) -> dict[bytes, list[bytes]]:
+    """Of each key that no dump holds, the keys of a dump that were meant, most likely."""
+    unframed: dict[bytes, list[bytes]] = {}
+    for key in by_key:
+        if key[:1] == b"\0":
+            unframed.setdefault(key[_FRAME_BYTES:], []).append(key)
+    return {
+        key: sorted(others & by_key.keys())
+        + [framed for spelling in (key, *others) for framed in unframed.get(spelling, ())]
+        for key, others in spellings.items()
+    }
+
+
 def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
     """In words, why keys that no dump holds may be others than were meant. They are counted, not shown."""
     if misspelt:
         yield (
             f"keys are compared byte by byte: {counted(misspelt, 'key')} in no dump would be there"
             " without blanks, quotes or hidden characters around them, with quotes, as base64 or out of it,"
-            " with other blanks in JSON, or with accents in another encoding or form of Unicode"
+            " with other blanks in JSON, with a schema's id, or with accents in another encoding or form of"
+            " Unicode"
         )
     if unseen:
         where = "in none of the dumps, nor in those before" if has_before else "in no record of the dump"
@@ -128,12 +147,20 @@ def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[tuple[bytes, in
     key_array = pa.array(keys, pa.binary())
     by_place: dict[tuple[bytes, int], LastOffsets] = {}
     for is_after, rows in enumerate(share):
-        chosen = pc.and_(pc.is_in(rows["key"], value_set=key_array), pc.invert(rows["is_control"]))
+        is_asked = pc.or_(pc.is_in(rows["key"], value_set=key_array), _is_framed(rows["key"], key_array))
+        chosen = pc.and_(is_asked, pc.invert(rows["is_control"]))
         groups = rows.filter(chosen).group_by(["key", "log_id", "is_tombstone"])
         for row in groups.aggregate([("offset", "max")]).to_pylist():
             of_place = by_place.setdefault((row["key"], row["log_id"]), {})
             of_place[bool(is_after), row["is_tombstone"]] = row["offset_max"]
     return by_place
+
+
+def _is_framed(dumped: pa.ChunkedArray, keys: pa.Array) -> pa.ChunkedArray:
+    """Which keys are some of these, behind the frame of a serializer that knows a schema registry."""
+    behind = pc.binary_replace_slice(dumped, 0, _FRAME_BYTES, b"")
+    is_framed = pc.and_(pc.starts_with(dumped, "\0"), pc.is_in(behind, value_set=keys))
+    return pc.fill_null(is_framed, False)
 
 
 def _evidence(key: bytes, log: LogName, offsets: LastOffsets) -> KeyEvidence:
@@ -172,7 +199,7 @@ def _misspelt_keys(
                 partition=left[0].partition or 0,
                 offset=left[0].last_value_offset,
                 key=key,
-                expected="no key that differs by blanks, quotes, base64 or the encoding of accents alone",
+                expected="no key that differs by blanks, quotes, base64, a schema's id or accents alone",
                 found="one",
             )
 
