@@ -160,6 +160,10 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "records as Fluent Bit prints them",
         "have it write lines of JSON: format json_lines of its stdout, or plain of its file",
     ),
+    rb"[^#\n]*+#\d+#[^#\n]*+#\d{4}-\d\d-\d\dT[\d:]+(?:Z|[+-][\d:]+)#": (
+        "columns of kafkactl, in which keys and values may hold the # between them",
+        "export as JSON: kafkactl consume TOPIC --print-all --print-keys -o json-raw",
+    ),
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
