@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes, refuse_rejects
 from kcompact.dumps.records.layout import Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import delimiter_option
+from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 from kcompact.options.dump_options import ReadingOptions, read_options
 from siphash import SECRET
@@ -198,6 +199,44 @@ def test_where_every_cell_is_quoted_an_empty_one_may_be_null(tmp_path: Path, col
         for key, tombstone in (("null", "empty"), ("empty", "none"))
     ]
     assert by_answer == [[(None, b"v"), (b"k", None)], [(b"", b"v"), (b"k", b"")]]
+
+
+OWN = ",".join(COLUMNS)
+OWN_ROWS = f'{OWN}\n"t",0,0,1,create,"a","v",,,\n"t",0,1,2,create,"b",,,,\n'
+
+
+def test_in_csv_of_kcompact_nothing_is_in_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(OWN_ROWS + '"t",0,2,3,create,"NULL","NULL",,,\n"t",0,3,4,create,"NULL","NULL",,,\n')
+    assert doubts(path) == {"key": False, "value": False}
+    assert judged(path) == []
+
+
+def test_nulls_are_in_doubt_where_another_tool_has_written_kcompact_s_csv_anew(tmp_path: Path) -> None:
+    """The header line is copied, and so are the rows but for their quotes."""
+    path = tmp_path / "d.csv"
+    path.write_text(f"{OWN}\nt,0,0,1,create,a,v,,,\nt,0,1,2,create,b,,,,\n")  # pandas: empty ones, too
+    assert doubts(path)["value"]
+
+    path.write_bytes(all_quoted(list(csv.reader(io.StringIO(OWN_ROWS)))))
+    assert doubts(path)["value"]
+    assert records_of(path, tombstone="empty")[1].value is None
+
+    path.write_text(OWN.replace(",", "\t") + "\nt\t0\t0\t1\tcreate\ta\t\\N\t\\N\t\\N\t\\N\n")  # PostgreSQL
+    assert any("1 value is the text \\N, which tools write for null" in note for note in judged(path))
+
+
+def test_of_spark_s_columns_a_missing_value_is_in_doubt_where_pandas_may_have_written_them(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "d.csv"
+    rows = (
+        f'{",".join(SPARK)}\na,"v,",t,0,0,2024-01-01T00:00:00.000Z,0\nb,,t,0,1,2024-01-01T00:00:01.000Z,0\n'
+    )
+    path.write_text(rows)
+    assert not doubts(path)["value"]
+    path.write_text(rows.replace("T00", " 00").replace("Z", ""))  # spark.read...toPandas().to_csv(FILE)
+    assert doubts(path)["value"]
 
 
 def test_an_empty_key_in_quotes_stays_one_where_nulls_have_none(tmp_path: Path) -> None:

@@ -146,11 +146,15 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
 
 
 def _text_roles(file: DumpFile) -> list[str]:
-    """The parts that are text of which nothing beside it says whether it is null."""
+    """The parts that are text of which nothing beside it says whether it is null.
+
+    An encoding beside it does so in kcompact's own CSV alone, of which nothing is in doubt.
+    """
     dialect, columns = file.dialect, getattr(file.shape, "columns", ())
+    markers = () if dialect.doubtful_value else (dialect.key_marker, dialect.value_marker)
     parts = (
-        ("value", dialect.value_encoding, (dialect.value_marker, dialect.value_size)),
-        ("key", dialect.key_encoding, (dialect.key_marker, dialect.key_size)),
+        ("value", dialect.value_encoding, (*markers, dialect.value_size)),
+        ("key", dialect.key_encoding, (*markers, dialect.key_size)),
     )
     return [
         role

@@ -6,13 +6,14 @@ from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
+from kcompact.dumps.detect.csv_writers import is_own, quotes_all, with_doubts_of_csv
 from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.likely_encodings import notes_on_text
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
-from kcompact.dumps.dialects.dialect import QUOTING, Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
@@ -30,7 +31,7 @@ from kcompact.dumps.text.console_labels import (
     refuse_odd_values,
     separators_in,
 )
-from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, has_bare, quoting_of
+from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, has_bare, quoting_of
 from kcompact.dumps.text.csv_reader import CsvShape, first_cells
 from kcompact.dumps.text.delimited_text import (
     delimiter_of,
@@ -225,25 +226,20 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     quoting = quoting_of(lines, len(columns), delimiter.encode(), "rfc4180")
     sample = _rows(columns, lines, delimiter, quoting) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)
-    if columns == COLUMNS:  # kcompact's own, which quotes what is empty and not what is null
-        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset(), timestamp_unit="ms")
+    if columns == COLUMNS:
+        dialect = replace(dialect, timestamp_unit="ms")
+    if is_own(line.removesuffix(b"\r"), lines):
+        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset())
         return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
     if options.dialect is None:
         quoting = quoting_of(lines, len(columns), delimiter.encode(), dialect.quoting)
-        dialect = replace(dialect, quoting=quoting)
-    if options.missing_key == "null" and _quotes_all(dialect, sample, lines, delimiter):
+        dialect = with_doubts_of_csv(replace(dialect, quoting=quoting), sample)
+    if options.missing_key == "null" and quotes_all(dialect, sample, lines, delimiter):
         dialect = replace(dialect, empty_key="null")
     recognised = _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
     null = (dialect.null_literal or "").encode()
     is_bare = bool(null) and has_bare(lines, null, delimiter.encode(), dialect.quoting)
     return replace(recognised, shape=replace(recognised.shape, nulls_are_bare=is_bare))
-
-
-def _quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:
-    """Whether ``""`` may be null: a sample shows no other null, and cells that need no quotes have them."""
-    is_needless = any(map(freely_quoted(delimiter.encode()).search, lines))
-    nulls = (row.get(name or "", "") is None for row in sample for name in (dialect.key, dialect.value))
-    return dialect.key_settled_by == QUOTING and is_needless and not any(nulls)
 
 
 def _csv(
