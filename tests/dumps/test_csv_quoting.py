@@ -237,6 +237,18 @@ def test_of_spark_s_columns_a_missing_value_is_in_doubt_where_pandas_may_have_wr
     assert not doubts(path)["value"]
     path.write_text(rows.replace("T00", " 00").replace("Z", ""))  # spark.read...toPandas().to_csv(FILE)
     assert doubts(path)["value"]
+    assert not doubts(path, tombstone="missing")["value"]
+
+
+def test_letters_that_are_no_utf_8_are_noted_and_bytes_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes("key;value;offset\nMüller;x;0\n".encode("cp1252"))
+    with open_one(path) as dump:
+        assert "if it is to be 'Müller', convert the file first" in dump.files[0].dialect.notes[-1]
+    for no_letters in ("Müller".encode(), b"\x00\xfcller"):
+        path.write_bytes(b"key;value;offset\n" + no_letters + b";x;0\n")
+        with open_one(path) as dump:
+            assert not any("UTF-8" in note for note in dump.files[0].dialect.notes)
 
 
 def test_an_empty_key_in_quotes_stays_one_where_nulls_have_none(tmp_path: Path) -> None:

@@ -281,5 +281,5 @@ def test_keys_that_are_what_other_tools_write_for_null_are_told(
 
 def test_text_that_says_what_it_is_is_not_told_of(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_text(",".join(COLUMNS) + '\nt,0,0,,,"NULL","NULL",,,\n')
+    path.write_text(",".join(COLUMNS) + '\n"t",0,0,,,"NULL","NULL",,,\n')
     assert judged(path) == []

@@ -6,7 +6,6 @@ from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
-from kcompact.dumps.detect.csv_writers import is_own, quotes_all, with_doubts_of_csv
 from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.likely_encodings import notes_on_text
@@ -33,6 +32,7 @@ from kcompact.dumps.text.console_labels import (
 )
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, has_bare, quoting_of
 from kcompact.dumps.text.csv_reader import CsvShape, first_cells
+from kcompact.dumps.text.csv_writers import is_own, judged_by_texts, quotes_all
 from kcompact.dumps.text.delimited_text import (
     delimiter_of,
     key_value_delimiter,
@@ -233,7 +233,8 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
         return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
     if options.dialect is None:
         quoting = quoting_of(lines, len(columns), delimiter.encode(), dialect.quoting)
-        dialect = with_doubts_of_csv(replace(dialect, quoting=quoting), sample)
+        dialect = replace(dialect, quoting=quoting)
+    dialect = judged_by_texts(dialect, sample, options)
     if options.missing_key == "null" and quotes_all(dialect, sample, lines, delimiter):
         dialect = replace(dialect, empty_key="null")
     recognised = _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))

@@ -1,0 +1,61 @@
+"""CSV with a header line: who wrote it, as far as that tells what a cell with nothing in it means."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from kcompact.dumps.dialects.dialect import CSV_DOUBTS, QUOTING, Dialect
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import shown
+from kcompact.dumps.text.csv_quoting import freely_quoted
+from kcompact.dumps.writers.text_writers import COLUMNS
+
+Row = dict[str, Any]
+_IN_NO_UTF8 = re.compile(r"[ -~\t\r\n]*[\udc80-\udcff][ -~\t\r\n\udc80-\udcff]*")
+_OWN_HEADER = ",".join(COLUMNS).encode()
+_OWN_ROW = re.compile(rb'"[^"]*+",\d')
+
+
+def is_own(header: bytes, lines: list[bytes]) -> bool:
+    """Whether kcompact wrote it, which quotes every text: pandas and others copy the header line alone."""
+    return header == _OWN_HEADER and all(map(_OWN_ROW.match, lines[:1]))
+
+
+def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -> Dialect:
+    """With what sampled texts tell: the doubts of any CSV, and a note on letters that are no UTF-8.
+
+    A blank in the times of Spark's columns tells that pandas may have written them.
+    """
+    times = _texts(sample, dialect.timestamp)
+    if dialect.name == "spark-csv" and any(" " in time for time in times):
+        answers = {"key": options.missing_key, "value": options.tombstone}
+        open_doubts = {
+            f"doubtful_{role}": CSV_DOUBTS[f"doubtful_{role}"] for role in answers if not answers[role]
+        }
+        dialect = replace(dialect, **open_doubts)
+    return replace(dialect, notes=dialect.notes + _notes_on_letters(dialect, sample))
+
+
+def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note on keys and values of letters that are no UTF-8, as Excel saves CSV in Western Europe."""
+    texts = _texts(sample, dialect.key, dialect.value)
+    foreign = next(filter(_IN_NO_UTF8.fullmatch, texts), None)
+    if foreign is None or dialect.key_encoding != "text":
+        return ()
+    letters = shown(foreign.encode("utf-8", "surrogateescape").decode("cp1252", "replace"))
+    as_bytes = (
+        f"some text is no UTF-8, and is taken as bytes: if it is to be {letters}, convert the file first:"
+    )
+    return (f"{as_bytes} iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW",)
+
+
+def _texts(sample: list[Row], *places: str | None) -> list[str]:
+    cells = (row.get(place) for row in sample for place in places if place)
+    return [cell for cell in cells if isinstance(cell, str)]
+
+
+def quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:
+    """Whether ``""`` may be null: a sample shows no other null, and cells that need no quotes have them."""
+    is_needless = any(map(freely_quoted(delimiter.encode()).search, lines))
+    nulls = (row.get(name or "", "") is None for row in sample for name in (dialect.key, dialect.value))
+    return dialect.key_settled_by == QUOTING and is_needless and not any(nulls)
