@@ -238,6 +238,15 @@ def test_of_spark_s_columns_a_missing_value_is_in_doubt_where_pandas_may_have_wr
     path.write_text(rows.replace("T00", " 00").replace("Z", ""))  # spark.read...toPandas().to_csv(FILE)
     assert doubts(path)["value"]
     assert not doubts(path, tombstone="missing")["value"]
+    path.write_text(path.read_text().replace('\na,"v,"', "\nb'a',\"b'v,'\"").replace("\nb,", "\nb'b',"))
+    assert not doubts(path)["value"]  # what is empty is b''
+
+
+def test_rows_that_no_line_end_divides_are_no_header_line(tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
+    path.write_bytes(b"topic|partition|offset|key|value\0orders|0|1|a|v\0orders|0|2|b|w\n")  # psql -A -0
+    with pytest.raises(InputError, match="binary"):
+        judged(path)
 
 
 def test_letters_that_are_no_utf_8_are_noted_and_bytes_are_not(tmp_path: Path) -> None:

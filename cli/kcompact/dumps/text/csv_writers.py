@@ -29,10 +29,10 @@ def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -
     times = _texts(sample, dialect.timestamp)
     if dialect.name == "spark-csv" and any(" " in time for time in times):
         answers = {"key": options.missing_key, "value": options.tombstone}
-        open_doubts = {
-            f"doubtful_{role}": CSV_DOUBTS[f"doubtful_{role}"] for role in answers if not answers[role]
-        }
-        dialect = replace(dialect, **open_doubts)
+        # Of bytes as Python prints them, b'' is empty, and nothing null.
+        texts = [role for role in answers if getattr(dialect, f"{role}_encoding") == "text"]
+        open_roles = [f"doubtful_{role}" for role in texts if not answers[role]]
+        dialect = replace(dialect, **{role: CSV_DOUBTS[role] for role in open_roles})
     return replace(dialect, notes=dialect.notes + _notes_on_letters(dialect, sample))
 
 
