@@ -166,6 +166,12 @@ def test_rows_that_break_the_rules_are_named(tmp_path: Path, rows: str, message:
     assert f"x.csv{message}" in refused(tmp_path / "x.csv", CSV + rows).message
 
 
+@pytest.mark.parametrize("footer", ["(2 rows)\n", "(1 row)", "(2 rows affected)\r\n"])
+def test_the_line_with_which_psql_and_sqlcmd_end_a_table_is_named(tmp_path: Path, footer: str) -> None:
+    rows = "topic|partition|offset|key|value\nt|0|0|k|v\nt|0|1|k|w\n"
+    assert "psql -P footer=off" in str(refused(tmp_path / "x.csv", rows + footer).hint)
+
+
 HEADER = "topic,partition,offset,timestamp,key,value\n"
 
 

@@ -117,6 +117,8 @@ def quotes_hint(shape: CsvShape, hint: str, row: bytes) -> str | None:
     )
 
 
+_FOOTER = re.compile(rb"\(\d+ rows?(?: affected)?\)\s*")
+_FOOTER_HINT = "this line counts the rows: write the table anew, with psql -P footer=off, or psql --csv"
 _NOTHING = (
     "a row with nothing in it, as spreadsheets leave them below a table",
     "delete such rows in the spreadsheet, or the lines of delimiters alone",
@@ -212,6 +214,7 @@ class CsvReader:
             raise UnreadableError(
                 f"{len(cells)} columns where {len(shape.columns)} are expected",
                 (TOOL_HINT if data.startswith(b"% ") else None)
+                or (_FOOTER_HINT if _FOOTER.fullmatch(data) else None)
                 or self._quoting_hint(data)
                 or "a delimiter or line end in the data was not quoted, or the last line is cut off:"
                 " export again with quoting, or as JSON",
