@@ -159,6 +159,12 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
         ("#1##2025-11-24T16:00:00+01:00#####v\n" * 3, "kafkactl", "-o json-raw"),
         ("# by foo\noffset,key,value\n0,a,1\n", "a comment before it", "tail -n +2"),
         ('#TYPE System.Object\n"k1"\n', "a comment before it", "tail -n +2"),
+        (
+            "--\n-- PostgreSQL database dump\n--\nCOPY o (key) FROM stdin;\na\n",
+            "statements of SQL",
+            "psql --csv",
+        ),
+        ("INSERT INTO orders (k) VALUES ('a');\n" * 2, "statements of SQL", "psql --csv"),
         ("#v\nk1#w\n", "no delimiter", "--columns"),
         ("#0#k1#2024-01-02T03:04:05Z#v\nh:1#0#k2##w\n", "kafkactl", "--print-keys"),
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),

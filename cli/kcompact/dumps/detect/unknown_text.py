@@ -164,6 +164,11 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "columns of kafkactl, in which keys and values may hold the # between them",
         "export as JSON: kafkactl consume TOPIC --print-all --print-keys -o json-raw",
     ),
+    rb"(?i)(?:(?:--|/\*)[^\n]*\n)*"
+    rb"(?:-- (?:postgresql|mysql|mariadb)\b|pragma foreign_keys|insert into |(?:create|drop) table )": (
+        "statements of SQL",
+        "export the table as CSV: psql --csv -c 'SELECT ...', or sqlite3 -csv -header FILE 'SELECT ...'",
+    ),
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
