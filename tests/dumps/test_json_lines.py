@@ -73,3 +73,15 @@ def test_nan_within_a_value_is_the_value_s_own(tmp_path: Path) -> None:
     path.write_text('{"topic":"t","partition":0,"offset":0,"key":"k","value":{"x":NaN}}\n')
     with open_one(path) as dump:
         assert index_all(dump)[0].num_rows == 1
+
+
+def test_a_dict_as_python_prints_it_is_named_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(
+        '{"topic":"t","partition":0,"offset":0,"key":"k","value":"v"}\n'
+        "{'topic': 't', 'partition': 0, 'offset': 1, 'key': 'k', 'value': None}\n"
+    )
+    with open_one(path) as dump:
+        (reject,) = index_all(dump)[1][0].rejects
+    assert reject.reason.startswith("a dict as Python prints it, not JSON: ")
+    assert "json.dumps(record)" in str(reject.hint)

@@ -282,6 +282,11 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
             f"a map as Java prints it, not JSON: {shown!r}",
             "such text (Kafka Connect's FileStreamSink) cannot be read back; export as JSON, with keys",
         )
+    if data.lstrip().startswith(b"{'"):
+        return (
+            f"a dict as Python prints it, not JSON: {shown!r}",
+            "have the script write json.dumps(record) where it prints the record",
+        )
     if data.lstrip()[:1] == b"{" and not data.rstrip().endswith(b"}"):
         return (
             f"the record is cut off or spans lines: {shown!r}",
