@@ -175,12 +175,14 @@ def check_rounds(cleaning: LogCleaning, logged: list[LoggedRound], unseen_writte
 
 @CASE_BY_CASE
 def test_segment_sizes_are_the_brokers(case: GoldenCase, i: int) -> None:
-    if case.name[:3] in {"w09", "w18", "w20"}:  # recompressed; unseen records; producers idle for years
+    if case.name[:3] in {"w18", "w20"}:  # unseen records; producers idle for years
         return
+    error = 0.02 if case.name.startswith("w09") else 0  # sizes of compressed batches are estimated
     for log in case.logs:
         cleaning = cleaned_with(case).logs[log_id(case.name, i, log, True)]
-        expected = case.stage_log(case.pairs[i][1], log)
-        assert [s.size_bytes for s in cleaning.segments or ()] == [s.size_bytes for s in expected.segments]
+        expected = [segment.size_bytes for segment in case.stage_log(case.pairs[i][1], log).segments]
+        sizes = [segment.size_bytes for segment in cleaning.segments or ()]
+        assert sizes == pytest.approx(expected, rel=error, abs=0)
 
 
 @CASE_BY_CASE

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.broker.batches import NONE, Batches, behind_one_another
 from kcompact.rules.decisions import rows_of
-from kcompact.rules.sizes import BATCH_HEADER_BYTES, bytes_in_batch, varint_bytes
+from kcompact.rules.sizes import BATCH_HEADER_BYTES, bytes_in_batch, recompressed_bytes, varint_bytes
 from kcompact.rules.transactions import ProducerEnds, TransactionsSeen, last_of_producers
 from kcompact.rules.verdicts import Decision, Rows, Verdict
 
@@ -209,8 +209,8 @@ class _Records:
         base_ms = np.where(batches.delete_horizon_ms == NONE, first_ms, batches.delete_horizon_ms)
         sizes = self._sizes(batches, kept, base_ms)
         plain = self._sizes(batches, present, self._first_timestamps_ms(present))
-        # As well as they compressed before.
-        sizes = np.where(batches.is_compressed, np.rint(batches.size_bytes * sizes / plain), sizes)
+        packed = recompressed_bytes(batches.size_bytes, plain, sizes)
+        sizes = np.where(batches.is_compressed, packed, sizes)
         newest_ms = np.full(self.batches, NONE)
         np.maximum.at(newest_ms, self.owner[kept], self.timestamp_ms[kept])
         return replace(
