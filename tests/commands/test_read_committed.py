@@ -302,6 +302,29 @@ def test_what_lies_before_a_read_committed_dump_is_told(tmp_path: Path, kcompact
         assert "give one of the whole log" in run.stderr
 
 
+def test_a_read_committed_dump_of_new_records_does_not_go_with_a_full_dump(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    """All older records would count as aborted, though the state knows that its rounds kept some."""
+    state, out = ("--state", tmp_path / "state"), tmp_path / "out.jsonl"
+    first = write_kcat(tmp_path / "1.jsonl", LAST_WEEK)
+    committed = [*LAST_WEEK[:2], LAST_WEEK[3]]
+    told = write_kcat(tmp_path / "c1.jsonl", committed)
+    assert (
+        kcompact("compact", first, "--read-committed", told, *state, "-o", tmp_path / "l.jsonl").exit_code
+        == 0
+    )
+    full, new = write_kcat(tmp_path / "2.jsonl", [*LAST_WEEK, *THIS_WEEK]), [THIS_WEEK[0], THIS_WEEK[2]]
+    command = ("compact", full, *state, "-o", out, "--read-committed")
+
+    run = kcompact(*command, write_kcat(tmp_path / "c2.jsonl", new))
+    assert (run.exit_code, out.exists()) == (2, False), run.stderr
+    assert "orders-0: the read_committed dump begins with offset 6, and lacks offset 0" in run.stderr
+    run = kcompact(*command, write_kcat(tmp_path / "c3.jsonl", [*committed, *new]))
+    assert run.exit_code == 0, run.stderr
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [0, 4, 6, 9]
+
+
 def test_a_read_committed_dump_that_begins_behind_where_rounds_ended_is_refused(
     tmp_path: Path, kcompact: Cli
 ) -> None:

@@ -45,7 +45,7 @@ class ReadingOptions(OptionGroup):
     )
     columns: str | None = option("Names of the columns of text without a header line, in order.", "NAME,...")
     delimiter: str | None = option("What separates columns; \\t for a tab.", "TEXT")
-    canonical_keys: bool = flag("Compare keys that are JSON objects or numbers by value, not by spelling.")
+    canonical_keys: bool = flag("Compare keys that are JSON objects, lists or numbers by value.")
     keep_going: bool = flag(
         "Leave out files that cannot be read, and every log that may have records in them;"
         " the exit code is then not 0."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kcompact.broker.log_context import LogContext
+from kcompact.broker.log_names import LogName
 from kcompact.compact.context.read_committed import named_as_aborted
 from kcompact.engine.passes.offset_runs import lacking, runs_from
 from kcompact.engine.passes.summaries import LogSummary, runs_by_log
@@ -30,6 +31,8 @@ def left_by_rounds(
     if state is None or state.files is None:
         return []
     begins = {log_id: int(runs[0, 0]) for log_id, runs in runs_by_log(committed).items()}
+    without_batches = [part for part in committed if contexts[part.log_id].batches is None]
+    _refuse_new_alone({part.log: begins[part.log_id] for part in without_batches}, output, state)
     left = []
     for part in output:
         cleaned_end = state.checkpoint.get(part.log, 0)
@@ -46,3 +49,20 @@ def left_by_rounds(
                 hint="give a read_committed dump of the log from its beginning, or --batches",
             )
     return left
+
+
+def _refuse_new_alone(begins: Mapping[LogName, int], output: list[LogSummary], state: "CleanerState") -> None:
+    """Raise InputError for a full dump, without the ``output``, where only new committed data is given.
+
+    All that lies below would count as aborted, and with it what the state's rounds took for committed.
+    """
+    for log in begins.keys() - {part.log for part in output}:
+        end = min(begins[log], state.checkpoint.get(log, 0))
+        kept = [record.offset for record in state.records.get(log, ()) if record.is_kept]
+        if kept and min(kept) < end:
+            raise InputError(
+                f"{log}: the read_committed dump begins with offset {begins[log]}, and lacks offset"
+                f" {min(kept)}, which the state knows as committed: it does not go with a full dump",
+                hint="give a read_committed dump of the log from its beginning, or the last run's output and"
+                " the new records in place of the full dump",
+            )
