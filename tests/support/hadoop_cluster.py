@@ -4,13 +4,13 @@ The servers are Hadoop's own "mini cluster" from Maven Central. The library, lib
 sources as a crate carries them. That takes Maven, a JDK, a C compiler and Cargo, and some 200 MB.
 """
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from engine_runs import FULL_JDK
 from spark_cluster import cluster_environment
@@ -60,7 +60,7 @@ def hadoop_cluster(folder: Path) -> Iterator[Hadoop]:
         # It ends with its standard input, and so with this process, however that ends.
         process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=sink, stderr=sink, cwd=folder)
     try:
-        _await_ready(process, log)
+        hdfs = _await_ready(process, log)
         settings = folder / "conf"
         class_path = [*map(str, sorted(sparks.glob("*.jar"))), str(settings)]
         environment = cluster_environment() | {
@@ -68,7 +68,7 @@ def hadoop_cluster(folder: Path) -> Iterator[Hadoop]:
             "CLASSPATH": ":".join(class_path),
             "ARROW_LIBHDFS_DIR": str(library.parent),
         }
-        yield Hadoop(_default_file_system(settings / "core-site.xml"), environment)
+        yield Hadoop(hdfs, environment)
     finally:
         process.communicate(timeout=SECONDS_TO_STOP)
 
@@ -99,15 +99,11 @@ def _run(*line: object, cwd: Path | None = None) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def _await_ready(process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _await_ready(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    """The address of HDFS, which the servers print once they are there."""
     deadline = time.monotonic() + SECONDS_TO_START
-    while "ready" not in log.read_text(errors="replace").splitlines():
+    while not (ready := re.search(r"^ready (\S+)$", log.read_text(errors="replace"), re.MULTILINE)):
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(log.read_text(errors="replace")[-3000:])
         time.sleep(0.2)
-
-
-def _default_file_system(settings: Path) -> str:
-    properties = ET.parse(settings).getroot().iter("property")  # noqa: S314  our own server wrote it
-    values = {item.findtext("name"): item.findtext("value") for item in properties}
-    return str(values["fs.defaultFS"])
+    return ready[1]

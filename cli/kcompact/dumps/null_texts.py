@@ -7,8 +7,8 @@ from shlex import quote
 
 from kcompact.counted import counted
 from kcompact.dumps.count_names import ComposedName
-from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.unexported import is_size
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes

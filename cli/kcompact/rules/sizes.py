@@ -7,7 +7,7 @@ from kcompact.arrays import Longs
 BATCH_HEADER_BYTES = 61
 _LARGEST_LENGTH_PREFIX = 5  # a record's length is a 32-bit varint
 _FRAME_BYTES = 15  # that LZ4 puts around what it compresses; other codecs put as many, or some less
-_HALF_SAVING_BYTES = 200  # of records, of which a codec saves half the share that it saves of many more
+_HALF_SAVING_BYTES = 200  # so many of records let a codec save half the share that it saves of very many
 
 
 def varint_bytes(values: Longs) -> Longs:
@@ -44,10 +44,12 @@ def recompressed_bytes(size_bytes: Longs, plain_before: Longs, plain_after: Long
     ``size_bytes`` are their sizes before; ``plain_before`` and ``plain_after`` what they would be without
     compression, with all records and with those that stay. A codec saves what records repeat of one another,
     so of few records it saves a smaller share: ``n / (n + 200)``, of ``n`` bytes, of what it would save of
-    records without end. That is within a twentieth of what brokers wrote for batches of 20 to 300 bytes.
+    records without end. Of 18 batches that a 4.4.0 broker wrote, LZ4 or zstd, it was within a tenth of each.
     """
-    before, after = plain_before - BATCH_HEADER_BYTES, plain_after - BATCH_HEADER_BYTES
-    saved = 1 - (size_bytes - BATCH_HEADER_BYTES - _FRAME_BYTES) / np.maximum(before, 1)
-    saved *= after * (before + _HALF_SAVING_BYTES) / (np.maximum(before, 1) * (after + _HALF_SAVING_BYTES))
+    # At least 1, as of some batches no record is known; theirs is not asked for.
+    before = np.maximum(plain_before - BATCH_HEADER_BYTES, 1)
+    after = plain_after - BATCH_HEADER_BYTES
+    saved = 1 - (size_bytes - BATCH_HEADER_BYTES - _FRAME_BYTES) / before
+    saved *= after * (before + _HALF_SAVING_BYTES) / (before * (after + _HALF_SAVING_BYTES))
     packed = after * (1 - np.clip(saved, 0, 1))
     return np.rint(BATCH_HEADER_BYTES + _FRAME_BYTES + packed).astype(np.int64)

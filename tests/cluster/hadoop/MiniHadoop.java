@@ -6,7 +6,7 @@ import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
 
-/** HDFS and YARN on loopback, until standard input ends. Their clients' settings go to the folder "conf". */
+/** HDFS and YARN on loopback, until standard input ends, with the address of HDFS on standard output. Their clients' settings go to the folder "conf". */
 public class MiniHadoop {
   public static void main(String[] arguments) throws Exception {
     File folder = new File(arguments[0]);
@@ -37,7 +37,7 @@ public class MiniHadoop {
       ofYarn.set("yarn.resourcemanager." + name, yarn.getConfig().get("yarn.resourcemanager." + name));
     }
     write(ofYarn, new File(settings, "yarn-site.xml"));
-    System.out.println("ready");
+    System.out.println("ready " + hdfs.getURI());
     while (System.in.read() >= 0) {}
     System.exit(0);
   }

@@ -36,8 +36,8 @@ from kcompact.dumps.detect.event_proposals import (
     marks_of,
     parsed_values,
 )
-from kcompact.dumps.detect.sampled_values import Row, with_bytes_unread
 from kcompact.dumps.dialects.envelope import AVRO, value_place
+from kcompact.dumps.dialects.sampled_values import Row, with_bytes_unread
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcompact.dumps.detect.doubtful_samples import as_written
-from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import fields_by_role
+from kcompact.dumps.dialects.sampled_values import Row
 from kcompact.errors import InputError
 
 _NUMBERS = {"int": int, "long": int}

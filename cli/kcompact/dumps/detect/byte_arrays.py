@@ -4,10 +4,10 @@ from typing import Any
 
 from kcompact.dumps.detect.doubtful_samples import as_written
 from kcompact.dumps.detect.likely_encodings import is_printable
-from kcompact.dumps.detect.sampled_values import Row, values_at
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import plain_name
 from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import bytes_of_array
 from kcompact.dumps.records.shown import by_jq, in_jq, shown

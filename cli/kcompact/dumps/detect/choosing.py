@@ -43,12 +43,12 @@ from kcompact.dumps.detect.likely_encodings import (
     notes_on_printed_bytes,
     refuse_addresses,
 )
-from kcompact.dumps.detect.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.dialect import JSON, ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import AVRO, PARQUET, guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_windows
+from kcompact.dumps.dialects.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.unexported import is_size, refuse_other_spelling
 from kcompact.dumps.json.late_members import late_names
 from kcompact.dumps.null_texts import notes_on_null_keys, notes_on_null_values

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.detect.sampled_values import Row, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.part_names import DELETES, FLAGS_SET, marks_beside, refuse_marks
+from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
 from kcompact.dumps.records.encodings import ENCODINGS

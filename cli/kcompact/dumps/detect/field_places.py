@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable
 
-from kcompact.dumps.detect.sampled_values import Row, values_at
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import (
     fields_by_role,
@@ -11,6 +10,7 @@ from kcompact.dumps.dialects.part_names import (
     refuse_choices,
 )
 from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.dialects.unexported import reasons_by_name
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError

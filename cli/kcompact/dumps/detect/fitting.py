@@ -9,10 +9,10 @@ from functools import lru_cache
 from itertools import chain
 
 from kcompact.dumps.detect.likely_encodings import likely_base64, likely_hex
-from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.paths import escaped
+from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import has_members
 

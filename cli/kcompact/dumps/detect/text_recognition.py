@@ -6,17 +6,18 @@ from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
+from kcompact.dumps.detect.csv_writers import is_own, judged_by_texts, quotes_all
 from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.likely_encodings import notes_on_text
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
-from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import unescaped
+from kcompact.dumps.dialects.sampled_values import Row
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import delimiter_option
 from kcompact.dumps.text.between_records import is_of_kcat, refuse_telling_lines
@@ -32,7 +33,6 @@ from kcompact.dumps.text.console_labels import (
 )
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, has_bare, quoting_of
 from kcompact.dumps.text.csv_reader import CsvShape, first_cells
-from kcompact.dumps.text.csv_writers import is_own, judged_by_texts, quotes_all
 from kcompact.dumps.text.delimited_text import (
     delimiter_of,
     key_value_delimiter,

@@ -23,9 +23,9 @@ from kcompact.dumps.detect.event_proposals import (
     parsed_values,
 )
 from kcompact.dumps.detect.likely_encodings import note_on_python_texts
-from kcompact.dumps.detect.sampled_values import Row, with_bytes_unread
 from kcompact.dumps.dialects.envelope import PARQUET, value_place
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
+from kcompact.dumps.dialects.sampled_values import Row, with_bytes_unread
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import (
     bytes_of,

@@ -2,15 +2,14 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from kcompact.dumps.dialects.dialect import CSV_DOUBTS, QUOTING, Dialect
+from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.csv_quoting import freely_quoted
 from kcompact.dumps.writers.text_writers import COLUMNS
 
-Row = dict[str, Any]
 _IN_NO_UTF8 = re.compile(r"[ -~\t\r\n]*[\udc80-\udcff][ -~\t\r\n\udc80-\udcff]*")
 _OWN_HEADER = ",".join(COLUMNS).encode()
 _OWN_ROW = re.compile(rb'"[^"]*+",\d')
@@ -26,7 +25,7 @@ def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -
 
     A blank in the times of Spark's columns tells that pandas may have written them.
     """
-    times = _texts(sample, dialect.timestamp)
+    times = texts_among(values_at(sample, dialect.timestamp))
     if dialect.name == "spark-csv" and any(" " in time for time in times):
         answers = {"key": options.missing_key, "value": options.tombstone}
         # Of bytes as Python prints them, b'' is empty, and nothing null.
@@ -38,20 +37,15 @@ def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -
 
 def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """A note on keys and values of letters that are no UTF-8, as Excel saves CSV in Western Europe."""
-    texts = _texts(sample, dialect.key, dialect.value)
+    texts = texts_among(value for place in (dialect.key, dialect.value) for value in values_at(sample, place))
     foreign = next(filter(_IN_NO_UTF8.fullmatch, texts), None)
     if foreign is None or dialect.key_encoding != "text":
         return ()
     letters = shown(foreign.encode("utf-8", "surrogateescape").decode("cp1252", "replace"))
     as_bytes = (
-        f"some text is no UTF-8, and is taken as bytes: if it is to be {letters}, convert the file first:"
+        f"some text is no UTF-8, and is taken as bytes: if it is to be {letters}, convert the file first"
     )
-    return (f"{as_bytes} iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW",)
-
-
-def _texts(sample: list[Row], *places: str | None) -> list[str]:
-    cells = (row.get(place) for row in sample for place in places if place)
-    return [cell for cell in cells if isinstance(cell, str)]
+    return (f"{as_bytes}: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW",)
 
 
 def quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:
