@@ -39,6 +39,7 @@ def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303)
         (output_file(dump),),
         key_options="--canonical-keys",
         aborted={log: (AbortedRange(303, 304), AbortedRange(400, 400))},
+        removed_aborts_end_offsets={log: 290},
     )
     with open_state_folder(folder) as opened, open_publication(opened.files) as publication:
         opened.prepare(opened.states[0], opened.states[0].followed_by(state), publication)
@@ -66,6 +67,7 @@ def test_a_state_comes_back_as_it_was_published(tmp_path: Path, dump: Path) -> N
     assert state.files == (output_file(dump),)
     assert state.key_options == "--canonical-keys"
     assert state.aborted == {ORDERS: (AbortedRange(303, 304), AbortedRange(400, 400))}
+    assert state.removed_aborts_end_offsets == {ORDERS: 290}
 
 
 def test_it_fits_a_dump_that_holds_the_output_under_any_name_and_goes_on(tmp_path: Path, dump: Path) -> None:

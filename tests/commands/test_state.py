@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from conftest import Run
+from dump_log_text import Logged, write_dump_log
 from golden_cases import GoldenCase, Log, golden_cases
 from golden_options import options_of
 from kcompact.broker.state.known_records import RECORDS_PER_LOG, rank
@@ -506,6 +507,60 @@ def test_aborted_data_that_no_round_has_reached_is_remembered(
     assert json.loads((state / "output.json").read_text())["aborted"] == [["t", 0, []]]
     run = kcompact("compact", outputs[1], "--state", state, "-o", outputs[2])
     assert (run.exit_code, outputs[2].read_text()) == (0, outputs[1].read_text())
+
+
+@pytest.mark.parametrize("option", ["--aborted", "--batches", "--read-committed"])
+def test_aborted_data_does_not_come_back_with_a_full_dump_about_which_nothing_is_told(
+    option: str, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Offset 2 would supersede offset 1, which is what readers of committed data see."""
+    records = [Logged(0, "a=0"), Logged(1, "a=1")]
+    aborted = [Logged(2, "a=2", producer=7), Logged(3, "ABORT", producer=7)]
+    later = [Logged(4, "b=4"), Logged(5, "c=5")]
+    state, out = ("--state", tmp_path / "state"), tmp_path / "out.jsonl"
+    outputs = [tmp_path / f"night-{number}.jsonl" for number in range(2)]
+    lines = [record_line(n, k, str(n)) for n, k in enumerate("aaa-bc") if k != "-"]
+    first, full, new = tmp_path / "first.jsonl", tmp_path / "full.jsonl", tmp_path / "new.jsonl"
+    first.write_text("".join(lines[:3]))
+    full.write_text("".join(lines))
+    new.write_text("".join(lines[3:]))
+    (tmp_path / "aborted").write_text("t 0 2 2\n")
+    (tmp_path / "committed.jsonl").write_text("".join([*lines[:2], *lines[3:]]))
+    write_dump_log(tmp_path / "log.txt", {0: records, 2: aborted, 4: later})
+    sources = {"--aborted": "aborted", "--batches": "log.txt", "--read-committed": "committed.jsonl"}
+    telling = (option, tmp_path / sources[option])
+
+    run = kcompact("compact", first, *state, *telling, "-o", outputs[0])
+    assert run.exit_code == 0, run.stderr
+    run = kcompact("compact", outputs[0], new, *state, "-o", outputs[1])  # it forgets nothing
+    assert run.exit_code == 0, run.stderr
+
+    for command in (["compact", "-o", out], ["dirty-ratio"]):
+        run = kcompact(*command, full, *state)
+        assert run.exit_code == 2
+        assert "earlier runs removed aborted data of t-0 below offset 3" in run.stderr
+    assert not out.exists()
+    run = kcompact("compact", full, *state, *telling, "-o", out)
+    assert run.exit_code == 0, run.stderr
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [1, 4, 5]
+
+
+def test_a_full_dump_from_after_the_aborted_data_needs_no_telling(kcompact: Kcompact, tmp_path: Path) -> None:
+    """Retention has taken it; nor is a log asked about of which no round removed any."""
+    state, out = ("--state", tmp_path / "state"), tmp_path / "out.jsonl"
+    lines = [record_line(n, key, str(n), part) for part in (0, 1) for n, key in enumerate("aabc")]
+    first, full = tmp_path / "first.jsonl", tmp_path / "full.jsonl"
+    first.write_text("".join(lines))
+    full.write_text("".join([*lines[2:], record_line(9, "d", "9")]))
+    (tmp_path / "aborted").write_text("t 0 1 1\n")
+    run = kcompact("compact", first, *state, "--aborted", tmp_path / "aborted", "-o", tmp_path / "l.jsonl")
+    assert run.exit_code == 0, run.stderr
+
+    run = kcompact("compact", full, *state, "--log-start-offset", "t-0=2", "-o", out)
+
+    assert run.exit_code == 0, run.stderr
+    left = [(row["partition"], row["offset"]) for row in map(json.loads, out.read_text().splitlines())]
+    assert left == [(0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (0, 9)]
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,12 @@ class LogContext:
     checkpoint_offset: int | None = None  # first dirty offset; may lie outside the log (R1)
     horizons: tuple[DeleteHorizon, ...] = ()
     undecided: tuple[AbortedRange, ...] = ()  # ascending; last_stable_offset follows from these
+    removed_aborts_end_offset: int = 0  # rounds of a state removed aborted data below it; 0: none
 
     def without_memory(self, aborted: Collection[AbortedRange]) -> "LogContext":
         """A copy without what a state remembers: the ranges in ``aborted``, and all delete horizons."""
-        return replace(self, horizons=(), aborted=tuple(run for run in self.aborted if run not in aborted))
+        left = tuple(run for run in self.aborted if run not in aborted)
+        return replace(self, horizons=(), aborted=left, removed_aborts_end_offset=0)
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,20 @@ class DumpContext:
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
     aborted_before: Mapping[LogName, tuple[AbortedRange, ...]] = field(default_factory=dict)  # by a state
+    removed_aborts_end_offsets: Mapping[LogName, int] = field(default_factory=dict)  # of a state
 
     def with_state(self, state: "CleanerState | None") -> "DumpContext":
         """A copy with what a state remembers; unchanged for None, no state."""
         if state is None:
             return self
         aborted = {log: ranges for log, ranges in state.aborted.items() if ranges}
-        return replace(self, checkpoint=state.checkpoint, horizons=state.horizons, aborted_before=aborted)
+        return replace(
+            self,
+            checkpoint=state.checkpoint,
+            horizons=state.horizons,
+            aborted_before=aborted,
+            removed_aborts_end_offsets=state.removed_aborts_end_offsets,
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -90,6 +99,7 @@ class DumpContext:
                 **{name: by_log[log] for name, by_log in known.items() if log in by_log},
                 checkpoint_offset=self.checkpoint.get(log),
                 horizons=self.horizons.get(log, ()),
+                removed_aborts_end_offset=self.removed_aborts_end_offsets.get(log, 0),
             )
             for log in names
         }

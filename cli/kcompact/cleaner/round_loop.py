@@ -73,6 +73,8 @@ class LogInRounds:
         cleanable = case.range if is_compacted else None
         spans, checkpoint_offset = tuple(self.spans), case.context.checkpoint_offset
         checkpoint_offset = checkpoint_after(checkpoint_offset, cleanable, spans, log_start_offset)
+        aborted = aborted_data(case.context)
+        reached = [run.last_offset + 1 for run in aborted if run.last_offset < (checkpoint_offset or 0)]
         return LogCleaning(
             bounds=case.bounds,
             range=cleanable,
@@ -82,7 +84,8 @@ class LogInRounds:
             horizons=without_past_ends(horizons, case.policy.now_ms),
             log_start_offset=log_start_offset,
             segments=segments,
-            aborted=tuple(aborted_data(case.context, checkpoint_offset or 0)),
+            aborted=tuple(run for run in aborted if run.last_offset >= (checkpoint_offset or 0)),
+            removed_aborts_end_offset=max(case.context.removed_aborts_end_offset, *reached, 0),
             notes=(
                 *(range_notes(case.context, case.bounds, case.range) if is_compacted else ()),
                 *(() if self.rounds else idle_note(case.policy, case.range, case.dirty_ratio)),

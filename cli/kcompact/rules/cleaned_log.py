@@ -50,6 +50,7 @@ class LogCleaning:
     log_start_offset: int  # after retention
     segments: tuple[SegmentState, ...] | None  # after; None: not known
     aborted: tuple[AbortedRange, ...]  # known, and reached by no round
+    removed_aborts_end_offset: int  # rounds, of earlier runs, too, removed aborted data below it; 0: none
     notes: tuple[str, ...] = field(default=())
 
 

@@ -92,12 +92,12 @@ class _HorizonRuns(NamedTuple):
         return type(self)(points[is_run], ends[is_run], horizon_ms[is_run])
 
 
-def aborted_data(context: LogContext, from_offset: int = 0) -> list[AbortedRange]:
-    """All that is known to be aborted and ends at ``from_offset`` or after it, ascending."""
-    batches, ranges = context.batches, list(context.aborted)
-    if batches is not None and batches.last_offset >= from_offset:
-        ranges += aborted_ranges(batches.parts())
-    return sorted((run for run in ranges if run.last_offset >= from_offset), key=attrgetter("first_offset"))
+def aborted_data(context: LogContext) -> list[AbortedRange]:
+    """All that is known to be aborted, ascending."""
+    ranges = list(context.aborted)
+    if context.batches is not None:
+        ranges += aborted_ranges(context.batches.parts())
+    return sorted(ranges, key=attrgetter("first_offset"))
 
 
 def lookup_for(context: LogContext, policy: Policy) -> Lookup:

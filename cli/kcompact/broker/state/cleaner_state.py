@@ -37,7 +37,8 @@ class CleanerState:
     ``last_offsets`` are of the logs that the output holds; one that its run left out has none.
     ``key_options`` are those by which the keys of its records were read; None: they are not known.
     ``undecided_from`` is where transactions were undecided, of logs in which any were. ``aborted`` is data
-    that no round has reached, so that the output may still hold it.
+    that no round has reached, so that the output may still hold it; below ``removed_aborts_end_offsets``
+    rounds removed some.
     """
 
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class CleanerState:
     key_options: str | None = None
     undecided_from: Mapping[LogName, int] = field(default_factory=dict)
     aborted: Mapping[LogName, tuple[AbortedRange, ...]] = field(default_factory=dict)
+    removed_aborts_end_offsets: Mapping[LogName, int] = field(default_factory=dict)
 
     @property
     def logs(self) -> frozenset[LogName]:
@@ -76,6 +78,10 @@ class CleanerState:
             horizons={**self.horizons, **later.horizons},
             records={**self.records, **later.records},
             aborted={**self.aborted, **later.aborted},
+            removed_aborts_end_offsets={
+                **self.removed_aborts_end_offsets,
+                **later.removed_aborts_end_offsets,
+            },
         )
 
 
@@ -163,6 +169,7 @@ def _output(content: dict[str, Any]) -> tuple[CleanerState, dict[str, str]]:
             )
             for topic, partition, ranges in content.get("aborted", [])
         },
+        removed_aborts_end_offsets=_offsets(content.get("removed_aborts_end_offsets", [])),
     )
     return state, {_of(str, name): _of(str, digest) for name, digest in content["sha256"].items()}
 
@@ -171,6 +178,10 @@ def _offsets(rows: list[list[Any]]) -> dict[LogName, int]:
     return {
         LogName(_of(str, topic), _of(int, partition)): _of(int, offset) for topic, partition, offset in rows
     }
+
+
+def _rows(offsets: Mapping[LogName, int]) -> list[list[str | int]]:
+    return [[*log, offset] for log, offset in sorted(offsets.items())]
 
 
 def _known_record(fields: list[Any]) -> KnownRecord:
@@ -195,12 +206,13 @@ def format_output(state: CleanerState, vouched: Mapping[str, str]) -> str:
     content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "files": [asdict(file) for file in state.files or ()],
-        "last_offsets": [[*log, last_offset] for log, last_offset in sorted(state.last_offsets.items())],
-        "undecided_from": [[*log, offset] for log, offset in sorted(state.undecided_from.items())],
+        "last_offsets": _rows(state.last_offsets),
+        "undecided_from": _rows(state.undecided_from),
         "aborted": [
             [*log, [(run.first_offset, run.last_offset) for run in ranges]]
             for log, ranges in sorted(state.aborted.items())
         ],
+        "removed_aborts_end_offsets": _rows(state.removed_aborts_end_offsets),
         "key_options": state.key_options,
         "records": [[*log, records] for log, records in sorted(state.records.items())],
         "sha256": dict(vouched),

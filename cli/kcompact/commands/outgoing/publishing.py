@@ -77,11 +77,13 @@ def _output_files(prepared_paths: Mapping[Path, Path]) -> Iterator[OutputFile]:
 
 def _next_state(compaction: Compacted, files: tuple[OutputFile, ...]) -> CleanerState:
     """The state for the next run."""
-    checkpoint, horizons, last_offsets, records, undecided_from, aborted = {}, {}, {}, {}, {}, {}
+    checkpoint, horizons, last_offsets, records, undecided_from = {}, {}, {}, {}, {}
+    aborted, removed_aborts_end_offsets = {}, {}
     for log in compaction.outcome.logs:
         name, cleaning = LogName(log.topic, log.partition), compaction.cleanings[log.log_id]
         horizons[name] = cleaning.horizons
         aborted[name] = cleaning.aborted
+        removed_aborts_end_offsets[name] = cleaning.removed_aborts_end_offset
         last_offsets[name] = log.last_kept_offset
         records[name] = compaction.known.get(log.log_id, ())
         if cleaning.checkpoint_offset is not None:
@@ -89,7 +91,14 @@ def _next_state(compaction: Compacted, files: tuple[OutputFile, ...]) -> Cleaner
         if cleaning.bounds.last_stable_offset < cleaning.bounds.log_end_offset:
             undecided_from[name] = cleaning.bounds.last_stable_offset
     return CleanerState(
-        checkpoint, horizons, last_offsets, files, records, undecided_from=undecided_from, aborted=aborted
+        checkpoint,
+        horizons,
+        last_offsets,
+        files,
+        records,
+        undecided_from=undecided_from,
+        aborted=aborted,
+        removed_aborts_end_offsets=removed_aborts_end_offsets,
     )
 
 

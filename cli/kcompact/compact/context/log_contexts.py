@@ -6,7 +6,6 @@ section alone would not remove: such a log is cleaned from its start. Delete hor
 Of a log that is not in the state's output all has to be there: records that the state knows tell.
 """
 
-import shlex
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -22,6 +21,7 @@ from kcompact.compact.context.given_batches import refuse_holes, with_open_trans
 from kcompact.compact.context.left_by_rounds import left_by_rounds
 from kcompact.compact.context.read_committed import notes_on_missing_markers, with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
+from kcompact.compact.context.transactions_before import refuse_removed_aborts, refuse_undecided
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
 from kcompact.engine.passes.summaries import LogSummary, merged
@@ -44,10 +44,8 @@ def log_contexts(
     _refuse_starts_behind(index, contexts)
     notes = beside.context.silences(names.values())
     if beside.state is not None:
-        contexts, more_notes = continued(beside.state, index, contexts)
+        contexts, more_notes = continued(beside, beside.state, index, contexts)
         notes += more_notes
-    if beside.committed is None and beside.state is not None:
-        _refuse_undecided(beside.state, index, contexts)
     refuse_holes(contexts, index.summaries)
     contexts, more_notes = with_open_transactions(contexts, names)
     notes += more_notes
@@ -85,7 +83,9 @@ def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
             )
 
 
-def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
+def continued(
+    beside: Beside, state: StateOfDump, index: ReadDump, context: LogContexts
+) -> tuple[LogContexts, list[str]]:
     """The contexts, now that the dump shows how it stands to the state, and notes.
 
     A state of no output is taken as it stands. Else the dump goes on from that output (``missing`` is None),
@@ -103,22 +103,13 @@ def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tupl
         _refuse_parts_of_earlier_dumps(index, state)
     context = _compared(state, index, context)
     again |= {log_id for log_id, log in index.names.items() if log in state.logs_given_anew}
+    if beside.committed is None:
+        refuse_undecided(state, index.names, context)
+        others = [part for part in index.summaries if _path(index, part) not in state.output_paths]
+        refuse_removed_aborts(state, others, context)
     from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
     notes = [_note(index, again)] if again else []
     return {**context, **from_start}, notes + _notes_on_holes(index, state)
-
-
-def _refuse_undecided(state: StateOfDump, index: ReadDump, context: LogContexts) -> None:
-    """Raise InputError for a log with undecided transactions if nothing says how they ended."""
-    for log_id, name in index.names.items():
-        offset, log = state.state.undecided_from.get(name), context[log_id]
-        if offset is not None and log.batches is None and log.last_stable_offset is None:
-            raise InputError(
-                f"{state.place}: transactions of {name} were undecided from offset {offset} on when this"
-                " state was written, and nothing says how they ended",
-                hint="give --batches or --read-committed of today, or"
-                f" --last-stable-offset {shlex.quote(f'{name}={offset}')} while they are undecided",
-            )
 
 
 def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> set[int]:
