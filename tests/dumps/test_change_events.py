@@ -549,7 +549,7 @@ def test_marks_of_deletes_beside_values_are_asked_about(
             open_one(asked)
         assert str(caught.value.hint).endswith(" --fields value=value")
         with open_one(asked, fields={"value": "value"}) as dump:
-            assert dump.files[0].dialect.value == "value"
+            assert dump.files[0].dialect.value.place == "value"
 
 
 @pytest.mark.parametrize(
@@ -567,7 +567,7 @@ def test_marks_of_tombstones_and_of_other_things_are_none(
 ) -> None:
     records = [{"offset": at, "key": "a", "op": op, "value": v} for at, (op, v) in enumerate(rows)]
     with open_one(write(tmp_path / "d.jsonl", *records)) as dump:
-        assert dump.files[0].dialect.key == "key"
+        assert dump.files[0].dialect.key.place == "key"
 
 
 @pytest.mark.parametrize(
@@ -627,7 +627,7 @@ def test_flags_in_columns_tell_deletes_by_what_stands_there(
         with open_one(path) as dump:
             assert [row["is_tombstone"] for row in index_all(dump)[0].to_pylist()] == [False, True]
     with open_one(path, fields={"value": "value"}) as dump:
-        assert dump.files[0].dialect.value == "value"
+        assert dump.files[0].dialect.value.place == "value"
     rows[:] = [{"offset": n, "key": "a", "value": "v", name: no} for n in range(17_000)]
     rows[-1] |= {"value": None, name: yes}
     write_rows()

@@ -572,7 +572,7 @@ def test_windows_beside_the_key_are_asked_about(
             open_one(asked)
         assert "--fields key=key " in str(refused.value.hint)
         with open_one(asked, fields={"key": "key"}) as dump:
-            assert dump.files[0].dialect.key == "key"
+            assert dump.files[0].dialect.key.place == "key"
 
 
 @needs_jq
@@ -764,7 +764,7 @@ def test_columns_beside_records_are_not_compared_with_one_another() -> None:
         "more.x",
         "moreover",
     ]
-    dialect = Dialect("rows", "no tool", offset="meta.offset", value="value")
+    dialect = Dialect("rows", "no tool", offset="meta.offset")
     assert columns_beside(names, dialect) == ["meta.note", "more", "moreover"]
 
     many = [_Compared(f"column_{number}") for number in range(500)]

@@ -65,7 +65,7 @@ def test_a_file_that_begins_otherwise_is_looked_at_thoroughly(place: int, tmp_pa
         names = {"payload": "x" * 40} if number == place else {"value": "x" * 40}
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines(number, **names)) + "\n")
     with open_dump([str(tmp_path)], OPTIONS) as dump:
-        dialects = [file.dialect.value for file in dump.files]
+        dialects = [file.dialect.value.place for file in dump.files]
     assert dialects == ["payload" if number == place else "value" for number in range(6)]
 
 
@@ -76,9 +76,9 @@ def test_files_alike_share_what_was_found_out(tmp_path: Path) -> None:
     late[190] = json.dumps({**json.loads(late[190]), "key": 7})
     (tmp_path / "1.jsonl").write_text("\n".join(late) + "\n")
     with open_dump([str(tmp_path / "1.jsonl")], OPTIONS) as dump:
-        assert [file.dialect.key_encoding for file in dump.files] == ["json"]
+        assert [file.dialect.key.encoding for file in dump.files] == ["json"]
     with open_dump([str(tmp_path)], OPTIONS) as dump:
-        assert [file.dialect.key_encoding for file in dump.files] == ["text", "text"]
+        assert [file.dialect.key.encoding for file in dump.files] == ["text", "text"]
 
 
 def test_wide_characters_are_seen_beside_a_file_of_named_columns(tmp_path: Path) -> None:

@@ -477,7 +477,7 @@ def test_keys_that_a_spreadsheet_rounded_are_refused(tmp_path: Path, key: str) -
     named = re.search(r"--dialect ([\w-]+) takes", refused.value.hint or "")
     assert named is not None
     with open_one(path, dialect=named[1]) as dump:
-        assert dump.files[0].dialect.key == "key"
+        assert dump.files[0].dialect.key.place == "key"
 
 
 def test_such_keys_in_csv_of_our_own_are_noted(tmp_path: Path) -> None:
@@ -501,7 +501,7 @@ def test_keys_that_pandas_rounded_in_json_are_refused(tmp_path: Path, key: str) 
         if not options:  # whole numbers of any size are as they were
             path.write_text(row.format(1, "9007199254740993") + row.format(2, "123456789012345678901234"))
         with open_one(path, **options) as dump:
-            assert dump.files[0].dialect.key == "key"
+            assert dump.files[0].dialect.key.place == "key"
 
 
 @needs_jq

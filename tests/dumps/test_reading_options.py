@@ -455,7 +455,10 @@ def test_dots_in_the_names_of_columns_that_the_user_names(tmp_path: Path, name: 
     fields |= {"key": r"k\.k", "value": r"v\.v", "headers": r"h\.h"}
     with open_one(path, columns=columns, fields=fields, delimiter="\t") as opened:
         dialect = opened.files[0].dialect
-    assert (dialect.partition, dialect.key, dialect.value, dialect.headers) == (columns[1], *columns[4:])
+    assert (dialect.partition, dialect.key.place, dialect.value.place, dialect.headers) == (
+        columns[1],
+        *columns[4:],
+    )
     del fields["headers"]
     (record,) = records(path, columns=columns, fields=fields, delimiter="\t")
     assert (record.topic, record.partition, record.offset) == ("a", 0, 7)

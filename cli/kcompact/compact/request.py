@@ -12,6 +12,7 @@ from kcompact.compact.output.keys_across_partitions import SharedKeys
 from kcompact.compact.output.stages import DecidedStages
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.totals import CompactionOutcome
+from kcompact.dumps.dialects.dialect import DataRole
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.note_checks import refuse_doubts, refuse_likely_nulls
 from kcompact.dumps.output.workplace import Workplace
@@ -102,7 +103,7 @@ def refuse_doubtful(dump: Dump, notes: Mapping[int, SplitNotes], request: Reques
 
     A record without a key and one with an empty key always end differently; tombstones rarely do.
     """
-    reasons = {"key": "which records stay"}
+    reasons: dict[DataRole, str] = {"key": "which records stay"}
     if request.policy.drop_tombstones:
         reasons["value"] = "--drop-tombstones"
     refuse_doubts(dump, notes, reasons)

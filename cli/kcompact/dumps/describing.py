@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import DataField, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS, checked_against
 from kcompact.dumps.dialects.envelope import AVRO, PARQUET
 from kcompact.dumps.dump import Dump
@@ -44,8 +44,7 @@ def serial_notes(dump: Dump) -> list[str]:
 
 def fields_of(dialect: Dialect) -> dict[str, str]:
     """By role (key, value, ...), where records of a dialect have it, as far as they do."""
-    fields = {role: getattr(dialect, role) for role in ROLES}
-    return {role: path or "(whole record)" for role, path in fields.items() if path is not None}
+    return {role: path or "(whole record)" for role, path in dialect.places.items() if path is not None}
 
 
 @dataclass(frozen=True)
@@ -73,30 +72,30 @@ def _row(dialect: Dialect) -> DialectRow:
         name=dialect.name,
         tool=dialect.tool,
         layouts=", ".join(LAYOUT_WORDS[layout] for layout in dialect.layouts),
-        key=_field(dialect.key, dialect.key_encoding),
-        value=_field(dialect.value, dialect.value_encoding),
+        key=_field(dialect.key),
+        value=_field(dialect.value),
         tombstone="-" if dialect.refused else _tombstone(dialect),
         checked_against=checked_against(dialect.name),
         note=f"refused: {dialect.refused}" if dialect.refused else "; ".join(dialect.notes),
     )
 
 
-def _field(name: str | None, encoding: str) -> str:
-    shown = name or "-"
-    return shown if encoding == "text" else f"{shown} ({encoding})"
+def _field(data: DataField) -> str:
+    shown = data.place or "-"
+    return shown if data.encoding == "text" else f"{shown} ({data.encoding})"
 
 
 def _tombstone(dialect: Dialect) -> str:
     """How a tombstone is spelt, with a question mark where something else may be spelt the same."""
+    value = dialect.value
     if dialect.cdc is not None:
         return "a delete, with --cdc"
     if dialect.null_literal is not None:
         spelt, form = f"the word {dialect.null_literal}", "literal"
-    elif dialect.empty_value == "null":
+    elif "empty" in value.nulls:
         spelt, form = "empty", "empty"
-    elif dialect.layouts == ("csv_lines",) or "missing" in dialect.doubtful_value:
+    elif dialect.layouts == ("csv_lines",) or "missing" in value.doubtful:
         spelt, form = "nothing", "missing"
     else:
         spelt, form = "null", "null"
-    settled = dialect.value_settled_by is not None
-    return spelt + ("?" if form in dialect.doubtful_value and not settled else "")
+    return spelt + ("?" if form in value.doubtful and value.settled_by is None else "")

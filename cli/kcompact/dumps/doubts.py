@@ -1,11 +1,12 @@
 """Keys and values that a tool writes alike for null and for something else: what the user is asked."""
 
+from collections.abc import Mapping
 from shlex import quote
 from typing import NamedTuple
 
 from kcompact.counted import counted
 from kcompact.dumps.count_names import ComposedName, CountName
-from kcompact.dumps.dialects.dialect import QUOTING, Dialect, Quoting
+from kcompact.dumps.dialects.dialect import DATA_ROLES, QUOTING, DataRole, Dialect, NullForm, Quoting
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 
 
@@ -23,7 +24,7 @@ class Doubt(NamedTuple):
 def doubt_about(
     file: DumpFile,
     notes: SplitNotes,
-    role: str,
+    role: DataRole,
     *,
     any_quote_tells: bool = False,
     nothing_is_null_beside: bool = False,
@@ -36,10 +37,10 @@ def doubt_about(
     dialect = file.dialect
     if role == "key" and dialect.key_fields:
         return None
-    settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
+    settled_by = dialect.of(role).settled_by
     counts = {
         form: count
-        for form in sorted(dialect.doubtful_key if role == "key" else dialect.doubtful_value)
+        for form in sorted(dialect.of(role).doubtful)
         if (count := notes.counts.get(ComposedName(f"{form}_{role}"), 0))
         and not _is_settled(form, role, settled_by, notes, any_quote_tells=any_quote_tells)
     }
@@ -55,7 +56,7 @@ def doubt_about(
         f" {_texts(words) if form == 'literal' else f'an empty {role}'} alike"
         for form, count in counts.items()
     ]
-    is_likely_misread = "empty" in counts and getattr(dialect, f"empty_{role}") == "empty"
+    is_likely_misread = "empty" in counts and "empty" not in dialect.of(role).nulls
     hint = _hint(role, counts, words, notes if nothing_is_null_beside else None)
     if role == "value" and [*counts] == ["empty"] and settled_by == QUOTING:
         hint = _EMPTY_CELLS
@@ -76,7 +77,7 @@ def _is_settled(
     quoted = notes.counts.get("quoted_cells", 0)
     if form == "missing":
         return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES[role]))
-    is_null = any(notes.counts.get(ComposedName(f"missing_{role}")) for role in ("key", "value"))
+    is_null = any(notes.counts.get(ComposedName(f"missing_{role}")) for role in DATA_ROLES)
     return is_null or notes.fields_seen.get("record", 0) > quoted
 
 
@@ -105,7 +106,7 @@ def _texts(words: list[str]) -> str:
     return f"the text {' or '.join(map(repr, words))}"
 
 
-def _hint(role: str, counts: dict[str, int], words: list[str], beside: SplitNotes | None) -> str:
+def _hint(role: str, counts: Mapping[NullForm, int], words: list[str], beside: SplitNotes | None) -> str:
     """The options for each meaning that a form may have; none of them reads it as another.
 
     ``beside``: the file's notes, where a value that is not there is a tombstone in another dump.

@@ -221,12 +221,12 @@ def _agreed(files: list[DumpFile]) -> list[DumpFile]:
     """Files read alike: where some of a tool's files have JSON keys of several types, all may have."""
     files = put_into_logs(files)
     refuse_tombstones_apart(files)
-    typed = {file.dialect.name for file in files if file.dialect.key_encoding == "json"}
+    typed = {file.dialect.name for file in files if file.dialect.key.encoding == "json"}
     dump_bytes = sum(file.data_bytes for file in files)
     files = [replace(file, dump_bytes=dump_bytes) for file in files]
     return [
-        replace(file, dialect=replace(file.dialect, key_encoding="json"))
-        if file.dialect.key_encoding == "text" and file.dialect.name in typed
+        replace(file, dialect=replace(file.dialect, key=replace(file.dialect.key, encoding="json")))
+        if file.dialect.key.encoding == "text" and file.dialect.name in typed
         else file
         for file in files
     ]

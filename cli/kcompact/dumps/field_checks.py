@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from kcompact.counted import counted
 from kcompact.dumps.avro.avro_schema import kind_names_at
 from kcompact.dumps.count_names import ComposedName
-from kcompact.dumps.dialects.dialect import ROLES, TYPED, Dialect
+from kcompact.dumps.dialects.dialect import TYPED, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
@@ -19,7 +19,7 @@ _STRUCTURED = {"record", "array", "map"}  # types of Avro
 
 def has_structured_keys(file: DumpFile) -> bool:
     """Whether its keys are structures of Avro, which are compared by their encoded bytes."""
-    schema, place = None, file.dialect.key
+    schema, place = None, file.dialect.key.place
     if file.layout == "avro":
         schema = file.shape.header.schema
     elif file.layout == "side_files" and (header := file.shape.parts["keys"].header) is not None:
@@ -41,7 +41,7 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
             raise _no_such_fields(path, options.key_fields, file_notes)
         if not counts.get("key") and options.missing_key is None:
             raise InputError(
-                f"{path}: no record has the field {dialect.key or 'key'}: the keys were not exported",
+                f"{path}: no record has the field {dialect.key.place or 'key'}: the keys were not exported",
                 hint="export again with keys (kafkactl: --print-keys; console consumer: --property"
                 " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
             )
@@ -49,8 +49,8 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
             may_be_row = dialect.layouts != ("csv_lines",) and "value" not in options.fields
             as_row = " (value= where each whole record is the value)" if may_be_row else ""
             raise InputError(
-                f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
-                " are no tombstones",
+                f"{path}: no record has the field {dialect.value.place or 'value'}: values that were not"
+                " exported are no tombstones",
                 hint="export again with values (rpk: without --meta-only), or name the field with --fields"
                 f" value=FIELD{as_row}; if all records really are tombstones, add --tombstone missing",
             )
@@ -176,7 +176,7 @@ def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
         doubt = f"{free:,} of {rows:,} rows with quotes around a cell that needs none"
     else:
         return
-    places = {role: getattr(file.dialect, role) for role in ROLES}
+    places = file.dialect.places
     renamed = {role: name for role, name in places.items() if name != role and name in shape.columns}
     fields = f" {fields_option(renamed)}" if renamed else ""
     raise InputError(

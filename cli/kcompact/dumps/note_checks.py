@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from kcompact.broker.log_names import LogName
 from kcompact.counted import counted
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole
 from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import ask_whose_quotes, check_fields, check_kinds_of_keys, check_tables
@@ -97,9 +98,7 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
         if dump.options.dialect is None:
             ask_whose_quotes(file, by_file[file.file_id])
     remarks = [text for file in dump.files for text in remarks_on(file, by_file[file.file_id], dump.options)]
-    doubts = [
-        doubt_about(file, by_file[file.file_id], role) for role in ("key", "value") for file in dump.files
-    ]
+    doubts = [doubt_about(file, by_file[file.file_id], role) for role in DATA_ROLES for file in dump.files]
     is_slow = any(notes.counts.get("read_without_loops") for notes in by_file.values())
     slow = [_WITHOUT_LOOPS] if is_slow else []
     return slow + aborts + mixed + remarks + [doubt.text for doubt in doubts if doubt is not None]
@@ -186,7 +185,7 @@ def _logs_of_files(by_file: Mapping[int, SplitNotes]) -> dict[int, set[LogName]]
 def refuse_doubts(
     dump: Dump,
     by_file: Mapping[int, SplitNotes],
-    reasons: Mapping[str, str],
+    reasons: Mapping[DataRole, str],
     *,
     any_quote_tells: bool = False,
     nothing_is_null_beside: bool = False,
@@ -255,7 +254,7 @@ def _check_line_ends(file: DumpFile, notes: SplitNotes) -> None:
     """Refuse text in which a CR before a line feed may be the end of a key or value, or of the line."""
     dialect, cr_lf = file.dialect, notes.counts.get(CR_LF_ROWS, 0)
     last = file.shape.columns[-1] if isinstance(file.shape, CsvShape) and file.shape.columns else None
-    encodings = {dialect.key: dialect.key_encoding, dialect.value: dialect.value_encoding}
+    encodings = {part.place: part.encoding for part in (dialect.key, dialect.value)}
     lf = notes.fields_seen.get("record", 0) - cr_lf
     if not cr_lf or not lf or last is None or encodings.get(last) != "text":
         return
@@ -265,7 +264,7 @@ def _check_line_ends(file: DumpFile, notes: SplitNotes) -> None:
                 return
     raise InputError(
         f"{file.path}: {cr_lf:,} of {cr_lf + lf:,} rows end{'s' * (cr_lf == 1)} in CR LF, the others in LF:"
-        f" nobody can tell whether a CR ends a {'key' if last == dialect.key else 'value'} or its line",
+        f" nobody can tell whether a CR ends a {'key' if last == dialect.key.place else 'value'} or its line",
         hint="export as JSON lines (kcat -J); or, if no key and no value ends in a CR, give all rows the same"
         " line end: sed 's/\\r$//' FILE > NEW",
     )

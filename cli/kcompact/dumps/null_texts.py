@@ -7,7 +7,7 @@ from shlex import quote
 
 from kcompact.counted import counted
 from kcompact.dumps.count_names import ComposedName
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.unexported import is_size
 from kcompact.dumps.options import ReadOptions
@@ -42,9 +42,9 @@ def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
     Not for CSV, of which all cells are counted while they are read.
     """
-    if dialect.layouts == ("csv_lines",) or dialect.key_encoding != "text" or dialect.null_literal:
+    if dialect.layouts == ("csv_lines",) or dialect.key.encoding != "text" or dialect.null_literal:
         return ()
-    counts = Counter(texts_among(values_at(sample, dialect.key)))
+    counts = Counter(texts_among(values_at(sample, dialect.key.place)))
     as_one = "which tools write for null, and all of them count as one key: if it is null, --tombstone"
     return tuple(
         f"several keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
@@ -56,12 +56,12 @@ def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
 def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Likewise on values, where none is null and the tool is not known: an empty one may be null, too."""
-    is_open = not (dialect.sure or dialect.null_literal or dialect.value_encoding != "text")
-    values = [*values_at(sample, dialect.value)] if is_open else []
+    is_open = not (dialect.sure or dialect.null_literal or dialect.value.encoding != "text")
+    values = [*values_at(sample, dialect.value.place)] if is_open else []
     if None in values or len(values) < len(sample):
         return ()
     counts = Counter(value for value in values if isinstance(value, str))
-    names = [dialect.value_error or "", *(name for row in sample[:1] for name in row)]
+    names = [dialect.value.error or "", *(name for row in sample[:1] for name in row)]
     is_sized = any(is_size(name, "value") for name in names)  # an empty one says itself whether it is null
     forms = {"": "empty", **{text: f"the text {text}" for text in NULL_TEXTS.values()}}
     options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
@@ -99,7 +99,7 @@ def refuse_null_texts(
     of the dump: the answer is one for all of them.
     """
     dialect = file.dialect
-    is_known = dialect.null_literal is not None and "literal" not in dialect.doubtful_value
+    is_known = dialect.null_literal is not None and "literal" not in dialect.value.doubtful
     if options.tombstone is not None or is_known:
         return
     words = [NULL_TEXTS[name] for name in NULLS_OF_DATABASES]
@@ -133,7 +133,7 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
     if options.tombstone is not None and "literal:" not in options.tombstone:
         return []
     # Who writes nothing for null, and empty texts in another way, may mean the word.
-    is_told = not file.dialect.doubtful_value or bool(notes.counts.get("empty_value"))
+    is_told = not file.dialect.value.doubtful or bool(notes.counts.get("empty_value"))
     is_told = is_told and _has_nothing_for_null(file, notes)
     return [
         NullText(role, text, count)
@@ -145,24 +145,22 @@ def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> li
     ]
 
 
-def _text_roles(file: DumpFile) -> list[str]:
+def _text_roles(file: DumpFile) -> list[DataRole]:
     """The parts that are text of which nothing beside it says whether it is null.
 
     An encoding beside it does so in kcompact's own CSV alone, of which nothing is in doubt.
     """
     dialect, columns = file.dialect, getattr(file.shape, "columns", ())
-    markers = () if dialect.doubtful_value else (dialect.key_marker, dialect.value_marker)
-    parts = (
-        ("value", dialect.value_encoding, (*markers, dialect.value_size)),
-        ("key", dialect.key_encoding, (*markers, dialect.key_size)),
-    )
+    markers = () if dialect.value.doubtful else (dialect.key.marker, dialect.value.marker)
     return [
         role
-        for role, encoding, tellers in parts
-        if encoding == "text" and not {*tellers} & {*columns} and not (role == "key" and dialect.key_fields)
+        for role in reversed(DATA_ROLES)
+        if dialect.of(role).encoding == "text"
+        and {*markers, dialect.of(role).size}.isdisjoint(columns)
+        and not (role == "key" and dialect.key_fields)
     ]
 
 
 def _has_nothing_for_null(file: DumpFile, notes: SplitNotes) -> bool:
     """Whether nothing at all is read as a null value."""
-    return file.dialect.missing_value == "null" and bool(notes.counts.get("missing_value"))
+    return "missing" in file.dialect.value.nulls and bool(notes.counts.get("missing_value"))

@@ -96,7 +96,7 @@ def _unknown_lines(file: DumpFile, notes: SplitNotes) -> list[str]:
 def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """A remark on empty values by a tool that writes a word for null, but can be set to write nothing."""
     dialect, count = file.dialect, notes.counts.get("missing_value", 0)
-    is_certain = dialect.null_literal is None or dialect.missing_value == "null" or options.tombstone
+    is_certain = dialect.null_literal is None or "missing" in dialect.value.nulls or options.tombstone
     if is_certain or not count or notes.counts.get("literal_value"):
         return []
     text = (
@@ -111,7 +111,7 @@ def _without_tombstones(file: DumpFile, notes: SplitNotes, options: ReadOptions)
     """A remark where ``--tombstone`` matches no value, and reads values that are not there as empty ones."""
     count, tombstone = notes.counts.get("missing_value", 0), options.tombstone
     is_meant = tombstone is None or tombstone == "none" or notes.counts.get("literal_value")
-    if is_meant or not count or file.dialect.missing_value == "null":
+    if is_meant or not count or "missing" in file.dialect.value.nulls:
         return []
     read_as = f"read as an empty one by --tombstone {quote(str(tombstone))}"
     records = f"{counted(count, 'record')} with no value, {read_as}"

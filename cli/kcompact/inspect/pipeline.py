@@ -105,6 +105,6 @@ def _file_facts(file: DumpFile) -> FileFacts:
         file_bytes=file.data_bytes,
         container=file.container,
         fields=fields,
-        key_encoding=dialect.key_encoding,
-        value_encoding=dialect.value_encoding,
+        key_encoding=dialect.key.encoding,
+        value_encoding=dialect.value.encoding,
     )

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dump_pipeline import index_all, open_one
+from kcompact.dumps.dialects.dialect import forms
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.readiness import load_loops
@@ -181,7 +182,8 @@ def test_errors_beside_missing_parts_read_alike(tmp_path: Path, number: int) -> 
     rng = random.Random(number)
     errors = [*["", '""', "0", "false", "null"] * rng.randrange(1, 9), "late", '"no, schema"']
     file = flagged_file(tmp_path / "d.csv", errors, rng)
-    assert_same(replace(file, dialect=replace(file.dialect, delete_flag=None, value_error="deleted")))
+    value = replace(file.dialect.value, error="deleted")
+    assert_same(replace(file, dialect=replace(file.dialect, delete_flag=None, value=value)))
 
 
 @pytest.mark.parametrize("window_bytes", [20, 64, 300])
@@ -203,17 +205,20 @@ def test_rows_that_span_windows_read_alike(
 def test_rows_of_any_dialect_read_alike(tmp_path: Path, dialect: str, number: int) -> None:
     """Cells drawn from what tools write and what they should not write."""
     rng = random.Random(f"{dialect} {number}")
-    rules = replace(BY_NAME[dialect], doubtful_value=frozenset())  # with one word for null at most
+    rules = BY_NAME[dialect]
+    rules = replace(rules, value=replace(rules.value, doubtful=forms()))  # with one word for null at most
     roles = ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]
-    special = ["key_marker", "value_marker", "key_size", "value_size"]
-    named = [role for role in roles if getattr(rules, role) is not None]
-    named += [role for role in special if getattr(rules, role) is not None and rng.random() < 0.5]
+    key, value = rules.key, rules.value
+    special = {"key_marker": key.marker, "value_marker": value.marker, "key_size": key.size}
+    places = {**rules.places, **special, "value_size": value.size}
+    named = [role for role in roles if places[role] is not None]
+    named += [role for role in (*special, "value_size") if places[role] is not None and rng.random() < 0.5]
     rng.shuffle(named)
     rows = [",".join(csv_cell(role, rng) for role in named) for _ in range(rng.randrange(1, 30))]
     ends = rng.choice([["\n"], ["\r\n"], ["\n", "\r\n"]])
     text = "".join(row + rng.choice(ends) for row in rows[:-1]) + rows[-1] + rng.choice(["", "\r", *ends])
     data = text.encode("utf-8", "surrogatepass")
-    columns = tuple(str(getattr(rules, role)) for role in named)
+    columns = tuple(str(places[role]) for role in named)
     file = csv_file(tmp_path / "d.csv", data, rules.quoting)
     assert_same(replace(file, dialect=rules, shape=replace(file.shape, columns=columns)))
 

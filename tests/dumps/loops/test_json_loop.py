@@ -1,7 +1,6 @@
 """The loop must never change what is read: every hostile line comes out as the reference reads it."""
 
 import base64
-import importlib
 import json
 import random
 from dataclasses import replace
@@ -14,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompact.cleaner.tracked import INDEXED
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import DataField, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.columns import MOST_TOPICS
+from kcompact.dumps.loops.json import json_names as at
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.loops.value_columns import KIND_EXTRA
 from kcompact.dumps.records.framed import TextShape
@@ -350,7 +350,7 @@ def test_encoded_values_are_hashed_as_the_reference_hashes_them(tmp_path: Path, 
         lines = [
             kcat_line(at, payload=payload) for at, payload in enumerate([spelt[encoding == "hex"], last])
         ]
-        dialect = replace(KCAT, value_encoding=encoding)
+        dialect = replace(KCAT, value=replace(KCAT.value, encoding=encoding))
         file = dump_file(tmp_path / "d.jsonl", b"".join(lines), dialect)
         assert_same(file)
         assert_same(file, INDEXED)
@@ -361,7 +361,8 @@ def test_base64_in_lines_is_read_as_the_reference_reads_it(tmp_path: Path, line_
     data = bytes(range(200))
     text = base64.b64encode(data).decode()
     broken = json.dumps(line_end.join(text[at : at + 76] for at in range(0, len(text), 76)))
-    dialect = replace(KCAT, key_encoding="base64", value_encoding="base64")
+    key, value = (replace(part, encoding="base64") for part in (KCAT.key, KCAT.value))
+    dialect = replace(KCAT, key=key, value=value)
     lines = kcat_line(0, broken, broken) + kcat_line(1, json.dumps(text), json.dumps(text))
     file = dump_file(tmp_path / "d.jsonl", lines, dialect)
     assert_same_with([file], INDEXED)
@@ -424,7 +425,7 @@ def test_records_without_offsets_have_their_numbers(tmp_path: Path, extra: froze
 @pytest.mark.parametrize("number", range(40))
 def test_lines_of_any_dialect_read_alike(tmp_path: Path, name: str, number: int) -> None:
     """Fields of each dialect, drawn from what tools write and what they should not write."""
-    dialect = BY_NAME[name] if name != "plain" else replace(PLAIN, key_encoding="json")
+    dialect = BY_NAME[name] if name != "plain" else replace(PLAIN, key=replace(PLAIN.key, encoding="json"))
     rng = random.Random(f"{name} {number}")
     lines = [json_of(dialect, rng) for _ in range(rng.randrange(1, 30))]
     assert_same(dump_file(tmp_path / "d.jsonl", b"\n".join(lines), dialect), frozenset())
@@ -438,7 +439,11 @@ TELLING = replace(
         zip(("mark", "value_error", "key_error", "key_marker", "partition", "value"), LATE, strict=True)
     ),
 )
-SIZED = replace(PLAIN, key_error="key_size", value_error="serialized_value_size")
+SIZED = replace(
+    PLAIN,
+    key=replace(PLAIN.key, error="key_size"),
+    value=replace(PLAIN.value, error="serialized_value_size"),
+)
 
 
 @pytest.mark.parametrize("size", ["-1", "0", "1", "null", '"-1"'])
@@ -549,9 +554,10 @@ def json_of(dialect: Dialect, rng: random.Random) -> bytes:
         "key_marker": ["false", "null", "true", '"base64"'][: 2 if usual else 4],
         "key_error": ["null", '"x"', "false"],
     }
+    places = {**dialect.places, "key_marker": dialect.key.marker, "key_error": dialect.key.error}
     members: dict[str, object] = {"x": rng.choice(TYPED[:7])}
     for role, choices in texts.items():
-        path = getattr(dialect, role)
+        path = places[role]
         if path is not None and rng.random() < (0.97 if role != "key_error" else 0.1):
             *above, name = path.split(".")
             inner = members
@@ -574,9 +580,15 @@ def spelt(members: object, rng: random.Random) -> str:
 
 
 def test_the_table_of_names_has_its_rows_where_the_loop_looks() -> None:
-    names = importlib.import_module("kcompact.dumps.loops.json.json_names")
-    roles = (*names._PARTS, *names._MARKERS, *names._ERRORS)
+    key = DataField("k", error="ke", marker="km", base64="kb")
+    value = DataField("v", error="ve", marker="vm", base64="vb")
+    dialect = Dialect("rows", "no tool", key=key, value=value, timestamp_type="type", delete_flag="gone")
+    table = at.json_names(dialect)
+    assert table is not None
+    names = [bytes(row).rstrip(b"\0").decode() for row in table.texts]
 
-    assert roles.index("key_marker") == names.MARKERS
-    assert roles.index("key_error") == names.ERRORS
-    assert len(roles) == names.PREFIXES
+    parts = (at.TOPIC, at.PARTITION, at.OFFSET, at.TIMESTAMP, at.TIMESTAMP_TYPE)
+    assert [names[row] for row in parts] == ["topic", "partition", "offset", "timestamp", "type"]
+    assert [names[row] for row in (at.KEY, at.VALUE, at.HEADERS)] == ["k", "v", "headers"]
+    assert names[at.MARKERS : at.ERRORS] == ["km", "vm", "gone"]
+    assert names[at.ERRORS : at.PREFIXES] == ["ke", "ve", "kb", "vb"]

@@ -29,7 +29,7 @@ from loop_parity import assert_same, scanner_of, whole
 
 LOOP_EXTRA = KIND_EXTRA | CONTENT_EXTRA
 KCAT = BY_NAME["kcat"]
-TYPED = replace(BY_NAME["plain"], key_encoding="json")
+TYPED = replace(BY_NAME["plain"], key=replace(BY_NAME["plain"].key, encoding="json"))
 assert load_loops("json_array")
 
 

@@ -93,7 +93,7 @@ def asked_keys(keys: list[bytes], options: ReadOptions, dumps: Iterable[Dump | N
     seem to be gone.
     """
     files = [file for dump in dumps if dump for file in dump.files]
-    parsed = next((file.path for file in files if file.dialect.key_encoding == "json"), None)
+    parsed = next((file.path for file in files if file.dialect.key.encoding == "json"), None)
     if parsed and not options.canonical_keys and any(map(is_spelt_variously, keys)):
         raise InputError(
             f"{parsed}: its keys are JSON values, whose spelling need not be that of Kafka's keys",

@@ -74,13 +74,15 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
         raise InputError(f"{path}: the schema in the header is {error}", hint=CUT_HINT) from error
     columns = columns_of(path, wire)
     place = value_place(columns, options)
-    notes = check_events(path, replace(AVRO["avro"], value=place), _sample(data_path, header, place), options)
+    dialect = AVRO["avro"].with_places({"value": place})
+    notes = check_events(path, dialect, _sample(data_path, header, place), options)
     dialect = avro_dialect(columns, header.schema, wire, options)
     if marks := marks_of(dialect, columns.names):
-        rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value])])
+        rows = _first_rows(data_path, header, [*marks, *filter(None, [dialect.value.place])])
         flag = check_delete_flags(path, dialect, rows, marks, options)
         dialect = replace(dialect, delete_flag=flag)
-    kinds = {part: kind_names_at(header.schema, part) for part in (dialect.key, dialect.value) if part}
+    places = (dialect.key.place, dialect.value.place)
+    kinds = {place: kind_names_at(header.schema, place) for place in places if place}
     of_bytes = [part for part in kinds if kinds[part] == {"bytes"}]  # which takes no null
     if parts := [part for part in kinds if part in of_bytes or kinds[part] - _WITHOUT_TEXT]:
         rows = with_bytes_unread(_first_rows(data_path, header, parts), of_bytes)

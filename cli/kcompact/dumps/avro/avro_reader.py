@@ -25,7 +25,7 @@ from kcompact.dumps.avro.avro_schema import (
     types_at,
     wire_schema,
 )
-from kcompact.dumps.dialects.dialect import JUDGING, ROLES
+from kcompact.dumps.dialects.dialect import DATA_ROLES, ERRORS, DataRole
 from kcompact.dumps.dialects.paths import Path, columns_beside
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
@@ -142,12 +142,12 @@ class AvroReader:
         self._keyed = ValueKeys(file, notes).keyed if file.dialect.reads_values else None
         self._schema = file.shape.header.schema
         self.wire = wire_schema(self._schema)
-        named = {role: getattr(file.dialect, role) for role in (*ROLES, *JUDGING)}
+        named = file.dialect.places | file.dialect.judging
         self.paths: dict[str, Path] = {r: tuple(dotted.split(".")) for r, dotted in named.items() if dotted}
-        if file.dialect.value == "":
+        if file.dialect.value.place == "":
             self.paths["value"] = ()
-        self._exact = frozenset(self.paths[role] for role in ("key", "value") if role in self.paths)
-        self._kinds = {role: self._kind(role) for role in ("key", "value")}
+        self._exact = frozenset(self.paths[role] for role in DATA_ROLES if role in self.paths)
+        self._kinds = {role: self._kind(role) for role in DATA_ROLES}
         self._text_schema: Any = None
         if "key" in self.paths and self.wire.resolve(self.wire.type)["name"] != OUR_RECORD:
             notes.key_type = key_type(self._schema, lambda wire: self.type_at(wire, self.paths["key"]))
@@ -212,21 +212,21 @@ class AvroReader:
         value = datum.values.get(path, MISSING)
         return datum.at(path) if value is MISSING else value
 
-    def _part(self, datum: Datum, role: str, offset: int) -> bytes | None:
+    def _part(self, datum: Datum, role: DataRole, offset: int) -> bytes | None:
         """The key or the value."""
         self._rules.see(role)  # a schema without the field says: null, in so many words
         value = self._get(datum, role)
         if value is MISSING or value is None:
-            self._rules.refuse_error(as_text(self._get(datum, f"{role}_error")), role)
+            self._rules.refuse_error(as_text(self._get(datum, ERRORS[role])), role)
             return None
         part = self._bytes(datum, role, value)
         if role == "key":
             self._rules.check_key(part, offset)
             if isinstance(value, float):
                 refuse_rounded(value, self._rules.dialect)
-        return self._rules.stored(part, role, as_text(self._get(datum, f"{role}_error")))
+        return self._rules.stored(part, role, as_text(self._get(datum, ERRORS[role])))
 
-    def _bytes(self, datum: Datum, role: str, value: Any) -> bytes:
+    def _bytes(self, datum: Datum, role: DataRole, value: Any) -> bytes:
         """The bytes of a key or value: its own, a number's digits, else those of its datum.
 
         A structured value that is to leave Avro becomes JSON.

@@ -237,7 +237,7 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
     if logical.startswith(_NO_POINTS_IN_TIME):
         refuse_no_timestamp(columns.path, dialect.timestamp, logical)
     unit = next((unit for ending, unit in _UNITS.items() if logical.endswith(ending)), None)
-    key_kinds = kind_names_at(schema, dialect.key)
+    key_kinds = kind_names_at(schema, dialect.key.place)
     return replace(
         dialect,
         timestamp_unit=unit or dialect.timestamp_unit,

@@ -1,10 +1,11 @@
 """Keys and values that are arrays of small numbers: bytes, as Gson and Rust's serde write them, or JSON."""
 
+from dataclasses import replace
 from typing import Any
 
 from kcompact.dumps.detect.doubtful_samples import as_written
 from kcompact.dumps.detect.likely_encodings import is_printable
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.part_names import plain_name
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, values_at
@@ -14,55 +15,55 @@ from kcompact.dumps.records.shown import by_jq, in_jq, shown
 from kcompact.errors import InputError
 
 _ENOUGH = 16  # numbers that are printable text
-_SIZES = {"key": "serializedkeysize", "value": "serializedvaluesize"}  # of Kafka's clients
 
 
-def array_encodings(
+def arrays_of_bytes(
     path: str, layout: str, dialect: Dialect, sample: list[Row], options: ReadOptions
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Changes of the dialect where keys or values are arrays of bytes, and notes.
+) -> tuple[list[DataRole], tuple[str, ...]]:
+    """Which of keys and values are arrays of bytes, and notes.
 
     Raises InputError where nobody can tell. Arrays beside keys of text are JSON unless a size says otherwise;
     with a dialect that the user names, all arrays are.
     """
-    arrays = {role: _arrays_of(role, dialect, sample) for role in ("key", "value")}
+    arrays = {role: _arrays_of(role, dialect, sample) for role in DATA_ROLES}
     roles = [role for role, lists in arrays.items() if any(lists)]
     if not roles:
-        return {}, ()
+        return [], ()
     observed = f"{' and '.join(f'{role}s' for role in roles)} are arrays of numbers"
     if layout in {"avro", "parquet"}:
-        return {}, (f"{observed}, taken as such: where they are bytes, write columns of bytes first",)
+        return [], (f"{observed}, taken as such: where they are bytes, write columns of bytes first",)
     if options.dialect is not None:
-        return {}, (f"{observed}, taken as JSON",)
+        return [], (f"{observed}, taken as JSON",)
     as_json = f"{as_written(dialect, sample)} takes them as JSON"
     as_bytes = f"where they are bytes, mark them as such: {_marking(roles, layout, dialect)}"
     are_both_text = len(roles) == len(arrays) and any(_are_text(arrays[role]) for role in roles)
     if not are_both_text and not any(_have_sizes(role, arrays[role], sample) for role in roles):
         if "key" not in roles:
-            return {}, (f"{observed}, taken as JSON; {as_bytes}",)
+            return [], (f"{observed}, taken as JSON; {as_bytes}",)
         example = next(array for array in arrays[roles[0]] if array)
         raise InputError(
             f"{path}: {observed}, such as {shown(example)}: bytes, or JSON?",
             hint=f"{as_json}; {as_bytes}",
         )
-    return _changes(dialect, roles), (f"{observed}, which are read as bytes; {as_json}",)
+    return roles, (f"{observed}, which are read as bytes; {as_json}",)
 
 
-def _changes(dialect: Dialect, roles: list[str]) -> dict[str, Any]:
+def with_arrays(dialect: Dialect, roles: list[DataRole]) -> Dialect:
     """An array of nothing is an empty key or value, whatever an empty text is to the dialect's tool."""
-    changes: dict[str, Any] = {"byte_exact": dialect.byte_exact or "key" in roles}
     for role in roles:
-        changes |= {f"{role}_encoding": "numbers", f"empty_{role}": "empty"}
-        changes[f"doubtful_{role}"] = getattr(dialect, f"doubtful_{role}") - {"empty"}
-    return changes
+        part = dialect.of(role)
+        nulls, doubtful = part.nulls - {"empty"}, part.doubtful - {"empty"}
+        part = replace(part, encoding="numbers", nulls=nulls, doubtful=doubtful)
+        dialect = dialect.with_data(role, part)
+    return replace(dialect, byte_exact=True) if "key" in roles else dialect
 
 
-def _arrays_of(role: str, dialect: Dialect, sample: list[Row]) -> list[list[int]]:
+def _arrays_of(role: DataRole, dialect: Dialect, sample: list[Row]) -> list[list[int]]:
     """The arrays that all keys or values are; none where one is no array of bytes."""
-    place = getattr(dialect, role)
-    if getattr(dialect, f"{role}_encoding") != "text" or not place:
+    part = dialect.of(role)
+    if part.encoding != "text" or not part.place:
         return []
-    values = [value for value in values_at(sample, place) if value is not None]
+    values = [value for value in values_at(sample, part.place) if value is not None]
     return values if all(_decoded(value) is not None for value in values) else []
 
 
@@ -80,13 +81,13 @@ def _are_text(arrays: list[list[int]]) -> bool:
 
 def _have_sizes(role: str, arrays: list[list[int]], sample: list[Row]) -> bool:
     """Whether arrays are as long as a client says that the keys or values were."""
-    names = {name for row in sample for name in row if plain_name(name) == _SIZES[role]}
+    names = {name for row in sample for name in row if plain_name(name) == f"serialized{role}size"}
     sizes = [row[name] for row in sample for name in names if row.get(name, -1) != -1]
     return bool(sizes) and sizes == list(map(len, arrays))
 
 
-def _marking(roles: list[str], layout: str, dialect: Dialect) -> str:
+def _marking(roles: list[DataRole], layout: str, dialect: Dialect) -> str:
     """The command that makes such arrays what Node writes of bytes, which is read as these."""
     array = 'if type == "array" then {type: "Buffer", data: map((. + 256) % 256)} else . end'
-    marks = " | ".join(f"{in_jq(path_of(getattr(dialect, role)))} |= ({array})" for role in roles)
+    marks = " | ".join(f"{in_jq(path_of(str(dialect.of(role).place)))} |= ({array})" for role in roles)
     return by_jq(f"map({marks})" if layout == "json_array" else marks)

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kcompact.dumps.detect.avro_json import refuse_avro_json
-from kcompact.dumps.detect.byte_arrays import array_encodings
+from kcompact.dumps.detect.byte_arrays import arrays_of_bytes, with_arrays
 from kcompact.dumps.detect.doubtful_samples import (
     as_written,
     ask_for_base64,
@@ -20,11 +20,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     refuse_wrapped,
 )
 from kcompact.dumps.detect.event_proposals import check_delete_flags, check_events
-from kcompact.dumps.detect.field_places import (
-    markers_by_name,
-    places_by_name,
-    refuse_absent_values,
-)
+from kcompact.dumps.detect.field_places import places_by_name, refuse_absent_values, with_markers
 from kcompact.dumps.detect.fitting import (
     FORMS_REMEMBERED,
     Form,
@@ -35,15 +31,15 @@ from kcompact.dumps.detect.fitting import (
     names_in,
 )
 from kcompact.dumps.detect.likely_encodings import (
-    encodings_of,
     is_rounded_number,
     is_rounded_text,
     note_on_base64_columns,
     note_on_base64_values,
     notes_on_printed_bytes,
     refuse_addresses,
+    with_encodings,
 )
-from kcompact.dumps.dialects.dialect import JSON, ROLES, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, JSON, Dialect, forms
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import AVRO, PARQUET, guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
@@ -90,7 +86,7 @@ def choose_dialect(path: str, layout: str, rows: list[Row], options: ReadOptions
     dialect = _with_places(sample, dialect)
     dialect = _with_encodings(sample, dialect)
     late = late_names(layout, dialect, field_names, is_told_value="value" in options.fields)
-    return _changed(dialect, (("late_names", late),))
+    return _with_late_names(dialect, late)
 
 
 def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: ReadOptions) -> tuple[str, ...]:
@@ -98,13 +94,13 @@ def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: Read
 
     Raises InputError where they are not the data.
     """
-    for role in ("key", "value"):
-        refuse_addresses(path, role, values_at(rows, getattr(dialect, role)))
+    for role in DATA_ROLES:
+        refuse_addresses(path, role, values_at(rows, dialect.of(role).place))
     layout = dialect.layouts[0]
-    sample = _Sample(path, layout, rows, frozenset(), frozenset({dialect.key_error or ""}), options)
+    sample = _Sample(path, layout, rows, frozenset(), frozenset({dialect.key.error or ""}), options)
     notes = notes_on_null_keys(dialect, rows) + _ask_for_changed_parts(sample, dialect)
     notes += _notes_on_empty_keys(sample, dialect)
-    _, of_arrays = array_encodings(path, layout, dialect, rows, options)
+    _, of_arrays = arrays_of_bytes(path, layout, dialect, rows, options)
     return notes + note_on_base64_columns(dialect, rows) + of_arrays
 
 
@@ -145,7 +141,7 @@ def _refuse_unfit(sample: _Sample, dialect: Dialect) -> None:
 def _doubts(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     """Notes on what may be meant otherwise than it is read. Raises InputError where nobody can tell."""
     notes = _ask_for_encodings(sample, dialect) + _ask_for_changed_parts(sample, dialect)
-    notes += check_events(sample.path, dialect, values_at(sample.rows, dialect.value), sample.options)
+    notes += check_events(sample.path, dialect, values_at(sample.rows, dialect.value.place), sample.options)
     return notes + _notes_on_empty_keys(sample, dialect)
 
 
@@ -154,7 +150,7 @@ def _ask_for_encodings(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     path, rows = sample.path, sample.rows
     is_open = not dialect.sure and sample.options.dialect is None
     notes = note_on_short_keys(dialect, rows) + notes_on_null_keys(dialect, rows)
-    if is_open and dialect.key_encoding == "text":
+    if is_open and dialect.key.encoding == "text":
         notes += ask_for_base64(path, dialect, rows)
         for other in sample.fitting:
             ask_for_tool(path, dialect, other, rows)
@@ -196,8 +192,8 @@ def _may_mean_none(sample: _Sample, dialect: Dialect) -> bool:
 
     Go's ``string(key)`` writes no key as an empty one; read as such, all those records would have one key.
     """
-    keys = [*values_at(sample.rows, dialect.key)]
-    is_open = sample.layout != "csv_lines" and not dialect.sure and dialect.key_encoding == "text"
+    keys = [*values_at(sample.rows, dialect.key.place)]
+    is_open = sample.layout != "csv_lines" and not dialect.sure and dialect.key.encoding == "text"
     return is_open and keys.count("") > 1 and None not in keys and len(keys) == len(sample.rows)
 
 
@@ -207,14 +203,14 @@ def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tup
     pandas writes whole numbers so where the column has a gap. For kcompact's own CSV, known by its column of
     encodings, it is only a note: the keys may have been such texts before.
     """
-    keys = [*values_at(sample, dialect.key)]
+    keys = [*values_at(sample, dialect.key.place)]
     is_rounded = is_rounded_number if {*JSON}.issuperset(dialect.layouts) else is_rounded_text
     rounded = next(filter(is_rounded, keys), None)
-    if rounded is None or dialect.key_encoding != "text":
+    if rounded is None or dialect.key.encoding != "text":
         return ()
     likely = f"keys such as {shown(rounded)} were most likely rounded, by a spreadsheet or pandas"
     likely += ": keys that were different look alike"
-    if dialect.key_marker is not None and any(dialect.key_marker in row for row in sample):
+    if dialect.key.marker is not None and any(dialect.key.marker in row for row in sample):
         return (likely,)
     has_name = dialect.name in {*BY_NAME, *AVRO, *PARQUET}
     as_named = f"--dialect {dialect.name}" if has_name else as_written(dialect, sample)
@@ -229,55 +225,56 @@ def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tup
 def _with_options(sample: _Sample, dialect: Dialect) -> Dialect:
     """The dialect as the user's options have it, and without the clock of a tool's own. Raises InputError."""
     if sample.options.missing_key is not None and _may_mean_none(sample, dialect):
-        dialect = _changed(dialect, (("doubtful_key", dialect.doubtful_key | {"empty"}),))
+        doubtful = dialect.key.doubtful | forms("empty")
+        dialect = replace(dialect, key=replace(dialect.key, doubtful=doubtful))
     dialect = with_options(dialect, sample.options)
     clock = clock_of_tool(sample.path, dialect, sample.rows, sample.options)
-    return _noted(_changed(dialect, (("timestamp", None),)), clock) if clock else dialect
+    return _noted(replace(dialect, timestamp=None), clock) if clock else dialect
 
 
 def _with_places(sample: _Sample, dialect: Dialect) -> Dialect:
     """The dialect with the places where this sample has its parts. Raises InputError where that is open."""
     path, rows, field_names, options = sample.path, sample.rows, sample.field_names, sample.options
     looked_for = (*PLACES, "timestamp_type", *(("timestamp",) if dialect.timestamp else ()))
-    lacking = [role for role in looked_for if not _is_in_sample(getattr(dialect, role), field_names, rows)]
+    parts = dialect.places
+    lacking = [role for role in looked_for if not _is_in_sample(parts[role], field_names, rows)]
     refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
     refuse_two_kinds(path, dialect, rows, options)
-    places = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
-    places |= places_by_name(path, dialect, lacking, field_names, options)
-    places |= markers_by_name(path, dialect, field_names)
-    dialect = _changed(dialect, tuple(places.items()))
+    absent = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
+    places = absent | places_by_name(path, dialect, lacking, field_names, options)
+    dialect = with_markers(path, dialect.with_places(places), field_names)
     refuse_absent_values(path, dialect, rows, options)
-    if dialect.value and not dialect.listed:
-        parts = {role: getattr(dialect, role) for role in ROLES}
+    if dialect.value.place and not dialect.listed:
+        parts = dialect.places
         is_open = any(parts[role] is None and role not in options.fields for role in PLACES)
         deep_names = {name for row in rows for name in names_far_within(row)} if is_open else set()
         refuse_likely_places(path, parts, field_names | deep_names, options)
         refuse_windows(path, parts, field_names, options)
         flag = check_delete_flags(path, dialect, rows, field_names, options)
-        dialect = _changed(dialect, (("delete_flag", flag),))
+        return replace(dialect, delete_flag=flag) if flag else dialect
     return dialect
 
 
 def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
     """The dialect with the encodings that it leaves to its tool's users. Raises InputError."""
     path, layout, rows, _, _, options = sample
-    encodings = encodings_of(path, dialect, rows, options)
-    of_arrays, notes = array_encodings(path, layout, dialect, rows, options)
-    notes += notes_on_printed_bytes(dialect, encodings, rows)
-    if options.dialect is None and encodings["value_encoding"] == "text":
+    encoded = with_encodings(path, dialect, rows, options)
+    arrays, notes = arrays_of_bytes(path, layout, dialect, rows, options)
+    notes += notes_on_printed_bytes(dialect, encoded, rows)
+    if options.dialect is None and encoded.value.encoding == "text":
         notes += note_on_base64_values(layout, dialect, rows)
-    return _noted(_changed(dialect, tuple((encodings | of_arrays).items())), notes)
+    return _noted(with_arrays(encoded, arrays), notes)
 
 
 def _noted(dialect: Dialect, notes: tuple[str, ...]) -> Dialect:
-    return _changed(dialect, (("notes", dialect.notes + notes),)) if notes else dialect
+    return replace(dialect, notes=dialect.notes + notes) if notes else dialect
 
 
 @lru_cache(FORMS_REMEMBERED)
-def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
-    """The dialect with other values; the same object for the same, which is quick to send and compare."""
-    return replace(dialect, **dict(changes))
+def _with_late_names(dialect: Dialect, late: tuple[tuple[str, str], ...]) -> Dialect:
+    """The same object for the same, which is quick to send and compare."""
+    return replace(dialect, late_names=late)
 
 
 def _is_in_sample(dotted: str | None, field_names: frozenset[str], sample: list[Row]) -> bool:

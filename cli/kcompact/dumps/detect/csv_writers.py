@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from kcompact.dumps.dialects.dialect import CSV_DOUBTS, QUOTING, Dialect
+from kcompact.dumps.dialects.dialect import CSV_DOUBTS, DATA_ROLES, QUOTING, Dialect, forms
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import shown
@@ -20,6 +20,12 @@ def is_own(header: bytes, lines: list[bytes]) -> bool:
     return header == _OWN_HEADER and all(map(_OWN_ROW.match, lines[:1]))
 
 
+def without_doubts(dialect: Dialect) -> Dialect:
+    """Of CSV that kcompact wrote."""
+    key, value = (replace(part, doubtful=forms()) for part in (dialect.key, dialect.value))
+    return replace(dialect, key=key, value=value)
+
+
 def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -> Dialect:
     """With what sampled texts tell: the doubts of any CSV, and a note on letters that are no UTF-8.
 
@@ -29,17 +35,19 @@ def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -
     if dialect.name == "spark-csv" and any(" " in time for time in times):
         answers = {"key": options.missing_key, "value": options.tombstone}
         # Of bytes as Python prints them, b'' is empty, and nothing null.
-        texts = [role for role in answers if getattr(dialect, f"{role}_encoding") == "text"]
-        open_roles = [f"doubtful_{role}" for role in texts if not answers[role]]
-        dialect = replace(dialect, **{role: CSV_DOUBTS[role] for role in open_roles})
+        for role in DATA_ROLES:
+            if dialect.of(role).encoding == "text" and not answers[role]:
+                dialect = dialect.with_data(role, replace(dialect.of(role), **CSV_DOUBTS))
     return replace(dialect, notes=dialect.notes + _notes_on_letters(dialect, sample))
 
 
 def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """A note on keys and values of letters that are no UTF-8, as Excel saves CSV in Western Europe."""
-    texts = texts_among(value for place in (dialect.key, dialect.value) for value in values_at(sample, place))
+    texts = texts_among(
+        value for part in (dialect.key, dialect.value) for value in values_at(sample, part.place)
+    )
     foreign = next(filter(_IN_NO_UTF8.fullmatch, texts), None)
-    if foreign is None or dialect.key_encoding != "text":
+    if foreign is None or dialect.key.encoding != "text":
         return ()
     letters = shown(foreign.encode("utf-8", "surrogateescape").decode("cp1252", "replace"))
     as_bytes = (
@@ -51,5 +59,5 @@ def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 def quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:
     """Whether ``""`` may be null: a sample shows no other null, and cells that need no quotes have them."""
     is_needless = any(map(freely_quoted(delimiter.encode()).search, lines))
-    nulls = (row.get(name or "", "") is None for row in sample for name in (dialect.key, dialect.value))
-    return dialect.key_settled_by == QUOTING and is_needless and not any(nulls)
+    nulls = (row.get(part.place or "", "") is None for row in sample for part in (dialect.key, dialect.value))
+    return dialect.key.settled_by == QUOTING and is_needless and not any(nulls)

@@ -19,7 +19,7 @@ from kcompact.dumps.detect.likely_encodings import (
     likely_base64,
     may_be_base64,
 )
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.envelope import FRAMES
 from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
 from kcompact.dumps.dialects.paths import path_of
@@ -61,7 +61,7 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str,
 
     Of CSV, whose tools leave the encoding to their users, a note is returned.
     """
-    keys = list(texts_among(values_at(sample, dialect.key)))
+    keys = list(texts_among(values_at(sample, dialect.key.place)))
     wanted = marker_names(dialect, "key")
     has_marker = any(plain_name(name) in wanted for row in sample for name in row)
     if has_marker or not likely_base64(keys):
@@ -71,7 +71,7 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str,
     as_text = f"{as_written(dialect, sample)} takes keys as the text that they are"
     parts = _named_parts(dialect, sample)
     as_base64 = f"--dialect plain-base64{parts} reads keys, values and header values as base64"
-    are_encoded = all_in("base64", sample, dialect.value)
+    are_encoded = all_in("base64", sample, dialect.value.place)
     if dialect.layouts == ("csv_lines",):
         return (f"{likely}, and is taken as text; {as_base64}",) if are_encoded else ()
     raise InputError(
@@ -87,7 +87,8 @@ def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row])
     """
     if not (other.likely_base64 and other.sure and all(in_order(other, row) for row in sample)):
         return
-    texts = [text for role in (other.key, other.value) for text in texts_among(values_at(sample, role))]
+    parts = (other.key, other.value)
+    texts = [text for part in parts for text in texts_among(values_at(sample, part.place))]
     if texts and all(map(is_in_threes, texts)) and decodes(replace(other, likely_base64=False), sample):
         raise InputError(
             f"{path}: fields and their order are as written by {other.short_tool}, whose keys and values are"
@@ -117,10 +118,10 @@ def note_on_headers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     So do Spark, where a cast leaves the headers binary, and Jackson write them.
     """
     texts = list(_texts_of_headers(values_at(sample, dialect.headers)))
-    marks = {dialect.key_marker, dialect.value_marker}
+    marks = {dialect.key.marker, dialect.value.marker}
     if dialect.headers_encoding != "text" or any(not marks.isdisjoint(row) for row in sample):
         return ()
-    if dialect.key_encoding != "text" or not may_be_base64(texts):
+    if dialect.key.encoding != "text" or not may_be_base64(texts):
         return ()
     options = f"--dialect spark-json-text{_named_parts(dialect, sample)}"
     likely = f"headers' values look like base64, such as {shown(texts[0])}, and are taken as text"
@@ -147,9 +148,11 @@ def as_written(dialect: Dialect, sample: list[Row]) -> str:
 
 def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
     """The option for parts that have other names than in the plain envelope; "" if none has."""
-    named = {role: getattr(dialect, role) for role in ROLES}
-    present = {role: name for role, name in named.items() if any(True for _ in values_at(sample, name))}
-    renamed = {role: name for role, name in present.items() if name != role}
+    renamed = {
+        role: name
+        for role, name in dialect.places.items()
+        if name is not None and name != role and any(True for _ in values_at(sample, name))
+    }
     return f" {fields_option(renamed)}" if renamed else ""
 
 
@@ -219,9 +222,9 @@ def _is_record(item: Row, *, with_offset: bool) -> bool:
 
 def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
     """Raise InputError where some rows have their value under another name: those would be tombstones."""
-    if not dialect.value or dialect.listed or "value" in options.fields:
+    if not dialect.value.place or dialect.listed or "value" in options.fields:
         return
-    head = path_of(dialect.value)[0]
+    head = path_of(dialect.value.place)[0]
     with_value = [row for row in sample if head in row]
     others = {name for row in with_value for name in row}
     for row in sample if with_value else ():
@@ -242,12 +245,12 @@ def note_on_short_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     Python's ``decode(errors="ignore")`` leaves out bytes that are no UTF-8; deserializers of JSON or numbers
     make other texts of keys, without a loss.
     """
-    if dialect.key_encoding != "text" or not any(True for _ in values_at(sample, _KEY_SIZE)):
+    if dialect.key.encoding != "text" or not any(True for _ in values_at(sample, _KEY_SIZE)):
         return ()
     sized = [
         (key, int(size) - len(key.encode("utf-8", "surrogatepass")))
         for row in sample
-        for key, size in zip(values_at([row], dialect.key), values_at([row], _KEY_SIZE), strict=False)
+        for key, size in zip(values_at([row], dialect.key.place), values_at([row], _KEY_SIZE), strict=False)
         if isinstance(key, str) and str(size).isdecimal() and not key.isdecimal()
     ]
     short = [key for key, missing in sized if missing > 0 and missing != _QUOTES]

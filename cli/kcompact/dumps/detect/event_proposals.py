@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import DELETES, FLAGS_SET, marks_beside, refuse_marks
 from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.options import ReadOptions
@@ -27,14 +27,14 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
     ``dialect`` is the one of the table: one of bare events names their format.
     """
     looked_at = [value for value in islice(values, _LOOKED_AT) if value is not None]
-    name, event = _first_event(looked_at, dialect.value_encoding)
-    name = name or (dialect.cdc if dialect.value == "" else None)
+    name, event = _first_event(looked_at, dialect.value.encoding)
+    name = name or (dialect.cdc if dialect.value.place == "" else None)
     if options.cdc is not None and name not in (options.cdc, None):
         raise InputError(
             f"{path}: --cdc {options.cdc}, but the values are change events of {_NAMES[name or '']}",
             hint=f"--cdc {name}",
         )
-    is_bare = dialect.value == ""
+    is_bare = dialect.value.place == ""
     if is_bare and not options.key_fields and (name or options.cdc):
         name = name or str(options.cdc)
         raise InputError(
@@ -65,9 +65,10 @@ def check_delete_flags(
         if not marks or not (is_flag or marks <= (_DIFFS if name.endswith("diff") else _CHANGES)):
             continue
         deletes = [row for mark, row in marked if mark in (FLAGS_SET if is_flag else DELETES)]
-        nulls = (None, "") if dialect.empty_value == "null" else (None,)
-        if not (deletes or is_flag) or any(value not in nulls for value in values_at(deletes, dialect.value)):
-            refuse_marks(path, [name], dialect.value, options)
+        nulls = (None, "") if "empty" in dialect.value.nulls else (None,)
+        values = values_at(deletes, dialect.value.place)
+        if not (deletes or is_flag) or any(value not in nulls for value in values):
+            refuse_marks(path, [name], dialect.value.place, options)
         elif not deletes:
             open_flag = name
     return None if "value" in options.fields or dialect.reads_values else open_flag
@@ -75,7 +76,7 @@ def check_delete_flags(
 
 def marks_of(dialect: Dialect, field_names: Iterable[str]) -> list[str]:
     """The fields that may tell so."""
-    return marks_beside({role: getattr(dialect, role) for role in ROLES}, field_names, flags=True)
+    return marks_beside(dialect.places, field_names, flags=True)
 
 
 _FLAGS = FLAGS_SET | {"false", "f", "0", "no", "n"}

@@ -73,25 +73,25 @@ def in_order(dialect: Dialect, names: Iterable[str]) -> bool:
 
 def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether keys and values are encoded as the dialect says."""
-    roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
-    is_encoded = all(all_in(encoding, sample, field) for encoding, field in roles)
+    parts = (dialect.key, dialect.value)
+    is_encoded = all(all_in(part.encoding, sample, part.place) for part in parts)
     if not is_encoded or not _is_of_tool(dialect, sample):
         return False
-    if dialect.key_encoding == "hex":
-        return likely_hex(texts_among(values_at(sample, dialect.key)))
-    if dialect.key_encoding == "spark-hex":
-        return any(any(texts_among(values_at(sample, field))) for _, field in roles)
+    if dialect.key.encoding == "hex":
+        return likely_hex(texts_among(values_at(sample, dialect.key.place)))
+    if dialect.key.encoding == "spark-hex":
+        return any(any(texts_among(values_at(sample, part.place))) for part in parts)
     if not dialect.likely_base64:
         return True
+    texts = [list(texts_among(values_at(sample, part.place))) for part in parts]
     enough = A_FEW if all(in_order(dialect, row) for row in sample) else _MANY
-    texts = [list(texts_among(values_at(sample, field))) for _, field in roles]
     return any(texts) and all(likely_base64(of_role, enough) for of_role in texts if of_role)
 
 
 def _is_of_tool(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether timestamps, headers and nulls are of the kinds that the dialect's tool writes."""
-    writes_no_null = dialect.empty_value == "null" and not dialect.null_word  # but an empty text
-    if writes_no_null and None in values_at(sample, dialect.value):
+    writes_no_null = "empty" in dialect.value.nulls and not dialect.null_word  # but an empty text
+    if writes_no_null and None in values_at(sample, dialect.value.place):
         return False
     are_named = dialect.named_headers and dialect.headers_encoding == "base64"
     if are_named and any(map(has_members, header_values(sample, dialect))):

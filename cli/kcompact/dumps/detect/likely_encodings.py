@@ -4,11 +4,12 @@ And those that are what Python or Java prints of bytes, and numbers that somebod
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
@@ -125,7 +126,7 @@ def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
 
 def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]:
     """A note where the keys of a column of text all look like base64, and so do the values."""
-    places = (str(dialect.key), dialect.value or "")
+    places = (str(dialect.key.place), dialect.value.place or "")
     keys, values = (list(texts_among(row.get(place) for row in rows)) for place in places)
     if dialect.byte_exact or not all(places) or not likely_base64(keys) or not _decoded(values):
         return ()
@@ -144,10 +145,10 @@ def notes_on_text(
     texts = [[None if cell is None else cell.decode("utf-8", "replace") for cell in row] for row in cells]
     rows: list[Row] = [dict(zip(columns, row, strict=False)) for row in texts]
     notes = note_on_base64_columns(dialect, rows)
-    if dialect.key in columns[-2:] and any(may_cut_key(row[-1], delimiter.encode()) for row in cells):
+    if dialect.key.place in columns[-2:] and any(may_cut_key(row[-1], delimiter.encode()) for row in cells):
         notes += (f"{delimiter!r} stands in values, too: keys or headers that hold one are cut there",)
-    for role in _ROLES:
-        of_role = {*texts_among(values_at(rows, getattr(dialect, role)))} - {"", PYTHON_NONE}
+    for role in DATA_ROLES:
+        of_role = {*texts_among(values_at(rows, dialect.of(role).place))} - {"", PYTHON_NONE}
         refuse_addresses(path, role, of_role - {"null", "NULL"})
         if of_role and all(map(PYTHON_BYTES.fullmatch, of_role)):
             notes += (f"{role}s such as {shown(min(of_role))}, as Python prints bytes, are taken as text",)
@@ -159,13 +160,13 @@ def note_on_base64_values(layout: str, dialect: Dialect, sample: list[Row]) -> t
 
     Only where nothing tells which tool wrote them, nor how values are encoded.
     """
-    values = [value for value in values_at(sample, dialect.value) if value not in (None, "")]
+    values = [value for value in values_at(sample, dialect.value.place) if value not in (None, "")]
     texts = [value for value in values if isinstance(value, str)]
-    is_marked = any(dialect.value_marker in row for row in sample)
-    is_told = dialect.sure or dialect.value_encoding != "text" or is_marked
+    is_marked = any(dialect.value.marker in row for row in sample)
+    is_told = dialect.sure or dialect.value.encoding != "text" or is_marked
     if is_told or len(texts) < len(values) or not likely_base64(texts):
         return ()
-    if likely_base64(texts_among(values_at(sample, dialect.key))):
+    if likely_base64(texts_among(values_at(sample, dialect.key.place))):
         return ()  # of both it is spoken elsewhere
     likely = f"values look like base64, such as {shown(texts[0])}, and are taken as text: if they are to be"
     if layout == "csv_lines":
@@ -174,22 +175,20 @@ def note_on_base64_values(layout: str, dialect: Dialect, sample: list[Row]) -> t
     return (f"{likely} decoded, mark them: {by_jq(program)}",)
 
 
-def notes_on_printed_bytes(
-    dialect: Dialect, encodings: Mapping[str, Any], sample: list[Row]
-) -> tuple[str, ...]:
-    """Notes on bytes that a program printed, by the encodings of keys and values.
+def notes_on_printed_bytes(dialect: Dialect, encoded: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Notes on bytes that a program printed; ``encoded`` is the dialect with the encodings of the sample.
 
     Python's are decoded, though nothing but their shape tells; those of databases are taken as text.
     """
-    of_python = [f"{role}s" for role in _ROLES if encodings[f"{role}_encoding"] == "python"]
+    of_python = [f"{role}s" for role in DATA_ROLES if encoded.of(role).encoding == "python"]
     notes = []
     if of_python:
-        nulls = ", and None as null" if encodings.get("null_literal") == PYTHON_NONE else ""
+        nulls = ", and None as null" if encoded.null_literal != dialect.null_literal else ""
         notes = [f"{' and '.join(of_python)} are read as the bytes that Python prints as b'...'{nulls}"]
     printed: dict[tuple[str, str], list[str]] = {}
-    for role in _ROLES:
-        is_text = encodings[f"{role}_encoding"] == "text" and not dialect.byte_exact
-        texts = {text for text in texts_among(values_at(sample, getattr(dialect, role))) if text}
+    for role in DATA_ROLES:
+        is_text = encoded.of(role).encoding == "text" and not dialect.byte_exact
+        texts = {text for text in texts_among(values_at(sample, dialect.of(role).place)) if text}
         for pattern, *database in _OF_DATABASES if is_text and any(r"\x" in text for text in texts) else ():
             if all(map(pattern.fullmatch, texts)):
                 printed.setdefault((database[0], database[1]), []).append(f"{role}s")
@@ -200,7 +199,6 @@ def notes_on_printed_bytes(
     return tuple(notes)
 
 
-_ROLES = ("key", "value")
 _OF_DATABASES = (
     (re.compile(r"\\x(?:[0-9a-f]{2})*"), r"PostgreSQL prints them (\x6b31)", "encode(..., 'base64')"),
     (
@@ -230,29 +228,33 @@ def is_rounded_number(key: Any) -> bool:
     return isinstance(key, float) and 2**53 <= abs(key) < 2**64  # beyond, whole numbers are floats here, too
 
 
-def encodings_of(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> dict[str, Any]:
-    """How keys and values are encoded where the dialect leaves it to its tool's users, and what null is then.
+def with_encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> Dialect:
+    """With encodings of keys and values that the dialect leaves to its tool's users, and what null is then.
 
     Raises InputError.
     """
-    encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
+    encodings = {role: _encoding_of(path, role, dialect, sample) for role in DATA_ROLES}
+    encoded = dialect
+    for role, encoding in encodings.items():
+        if encoding != dialect.of(role).encoding:
+            encoded = encoded.with_data(role, replace(dialect.of(role), encoding=encoding))
     may_be_null = not options.tombstone and dialect.null_literal is None
     # Offsets are texts where ClickHouse writes every column as one, in JSONStringsEachRow.
     offsets = values_at(sample, dialect.offset if may_be_null and dialect.layouts != ("csv_lines",) else None)
     if _all_texts_match(_NUMBER, offsets):
-        encodings["null_literal"] = _CLICKHOUSE_NULL
-    if set(encodings.values()) == {"python"}:
-        encodings["headers_encoding"] = "python"
+        encoded = replace(encoded, null_literal=_CLICKHOUSE_NULL)
+    elif set(encodings.values()) == {"python"}:
+        encoded = replace(encoded, headers_encoding="python")
     if "python" in encodings.values() and may_be_null:
-        encodings["null_literal"] = PYTHON_NONE  # as Python writes null where it writes bytes so
-    return encodings
+        encoded = replace(encoded, null_literal=PYTHON_NONE)  # as Python writes null beside bytes
+    return encoded
 
 
-def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:
+def _encoding_of(path: str, role: DataRole, dialect: Dialect, sample: list[Row]) -> str:
     """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
-    declared, place = getattr(dialect, f"{role}_encoding"), getattr(dialect, role)
+    declared, place = dialect.of(role).encoding, dialect.of(role).place
     if declared != "text":
-        return str(declared)
+        return declared
     if not dialect.byte_exact:  # else a producer sent such texts, and they are the bytes that Kafka has
         refuse_addresses(path, role, values_at(sample, place))
         texts = (text for text in texts_among(values_at(sample, place)) if text != PYTHON_NONE)

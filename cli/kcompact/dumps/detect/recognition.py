@@ -22,7 +22,7 @@ from kcompact.dumps.detect.json_recognition import SAMPLE_RECORDS, recognise_jso
 from kcompact.dumps.detect.likely_encodings import likely_base64
 from kcompact.dumps.detect.text_recognition import recognise_text
 from kcompact.dumps.detect.unknown_text import looks_like
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.files.file_names import split_suffixes
@@ -253,7 +253,7 @@ def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
     if not _is_converted(file.body):
         return options
     dialect = BY_NAME.get(options.dialect or "")  # none of the dump before, where that is Avro or Parquet
-    places = [getattr(dialect, role) for role in ROLES] if dialect else []
+    places = dialect.places.values() if dialect else ()
     names = {place.partition(".")[0] for place in (*options.fields.values(), *places) if place}
     names_dialect = options.dialect is not None and options.may_be_converted
     if options.columns or names - set(COLUMNS) or (names_dialect and not _is_base64(file)):

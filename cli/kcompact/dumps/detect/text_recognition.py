@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
-from kcompact.dumps.detect.csv_writers import is_own, judged_by_texts, quotes_all
+from kcompact.dumps.detect.csv_writers import is_own, judged_by_texts, quotes_all, without_doubts
 from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.likely_encodings import notes_on_text
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import Dialect, forms
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
@@ -115,7 +114,7 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
             " before quotes in them, as Spark writes it), --dialect text if they belong to the data",
         )
     start = file.start + (len(line) + len(newline) if has_header else 0)
-    if options.columns[0] in (named.key, named.value):
+    if options.columns[0] in (named.key.place, named.value.place):
         refuse_label_as_key(file.path, (_sampled(file) or [line])[0], delimiter)
     return _csv(file, named, options.columns, delimiter, start)
 
@@ -164,14 +163,15 @@ def _named(path: str, dialect: Dialect, options: ReadOptions) -> Dialect:
     """The dialect with its parts found among the columns' names. Raises InputError."""
     options = with_dotted_names(options, options.columns)
     refuse_missing_columns(path, options)
-    places: dict[str, Any] = {}
-    for role, aliases in _COLUMN_NAMES.items():
-        by_name = next((column for column in options.columns if plain_name(column) in aliases), None)
-        places[role] = options.fields.get(role, by_name) or None  # --fields timestamp= : there is none
-    return replace(dialect, **places)
 
+    def called(*names: str) -> str | None:
+        return next((column for column in options.columns if plain_name(column) in names), None)
 
-_COLUMN_NAMES = ALIASES | {"key_size": ("keysize", "keylength"), "value_size": ("valuesize", "valuelength")}
+    key = replace(dialect.key, size=called("keysize", "keylength"))
+    value = replace(dialect.value, size=called("valuesize", "valuelength"))
+    # --fields timestamp= : there is none
+    places = {role: options.fields.get(role, called(*names)) or None for role, names in ALIASES.items()}
+    return replace(dialect, key=key, value=value).with_places(places)
 
 
 def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
@@ -231,14 +231,14 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     if columns == COLUMNS:
         dialect = replace(dialect, timestamp_unit="ms")
     if is_own(line.removesuffix(b"\r"), lines):
-        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset())
+        dialect = without_doubts(dialect)
         return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
     if options.dialect is None:
         quoting = quoting_of(lines, len(columns), delimiter.encode(), dialect.quoting)
         dialect = replace(dialect, quoting=quoting)
     dialect = judged_by_texts(dialect, sample, options)
     if options.missing_key == "null" and quotes_all(dialect, sample, lines, delimiter):
-        dialect = replace(dialect, empty_key="null")
+        dialect = replace(dialect, key=replace(dialect.key, nulls=dialect.key.nulls | forms("empty")))
     recognised = _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
     null = (dialect.null_literal or "").encode()
     is_bare = bool(null) and has_bare(lines, null, delimiter.encode(), dialect.quoting)
@@ -249,13 +249,14 @@ def _csv(
     file: Candidate, dialect: Dialect, columns: tuple[str, ...], delimiter: str, start: int
 ) -> Recognised:
     """Raises InputError for a part of the records that several columns may be."""
-    parts = (getattr(dialect, part) for part in _COLUMN_NAMES)
-    if twice := next((name for name in parts if name and columns.count(name) > 1), None):
+    places = (*dialect.places.values(), dialect.key.size, dialect.value.size)
+    if twice := next((name for name in places if name and columns.count(name) > 1), None):
         raise InputError(
             f"{file.path}: {columns.count(twice)} columns are called {twice}",
             hint="give each column a different name: in the first line if it names them, else in --columns",
         )
-    takes_rest = dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value
+    is_last = columns[-1] == dialect.value.place
+    takes_rest = is_last and dialect.quoting == "none" and dialect.name in _WITH_REST
     if takes_rest:
         rows = [first_cells(line, delimiter.encode(), len(columns)) for line in _sampled(file)]
         notes = notes_on_text(file.path, dialect, rows, delimiter, columns)

@@ -1,13 +1,16 @@
 """Dialects: how one tool's dump differs from another's, and how its fields are to be read. Data, no code."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from kcompact.dumps.count_names import CountName
 
 ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
-JUDGING = ("delete_flag", "key_error", "value_error")
-"""Fields that may say that a record cannot be taken as it stands."""
+DataRole = Literal["key", "value"]
+DATA_ROLES: tuple[DataRole, ...] = ("key", "value")
+ERRORS: dict[DataRole, str] = {"key": "key_error", "value": "value_error"}
+"""Fields that may say why a record has no key or no value, as ``Dialect.judging`` has them."""
 JSON = ("json_lines", "json_objects", "json_array")
 TYPED = {"avro", "parquet"}
 
@@ -15,14 +18,36 @@ Quoting = Literal["quoting"]
 QUOTING: Quoting = "quoting"
 """Instead of a count: how cells are quoted shows whether the tool tells null from empty (``doubts.py``)."""
 
+NullForm = Literal["missing", "empty", "literal"]
+"""A field that is not there, one of length zero, or the text ``Dialect.null_literal``."""
+
+
+@dataclass(frozen=True)
+class DataField:
+    """Where a tool writes keys, or values, and how."""
+
+    place: str | None  # a dotted path; None: the dump never has it
+    encoding: str = "text"  # a name in encodings.ENCODINGS
+    nulls: frozenset[NullForm] = frozenset({"missing"})  # of "missing" and "empty"; the other one is empty
+    doubtful: frozenset[NullForm] = frozenset()  # forms that the tool writes for more than one thing
+    # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all;
+    # or QUOTING.
+    settled_by: CountName | Quoting | None = None
+    # Fields beside it.
+    error: str | None = None  # where this one is present, it could not be decoded
+    marker: str | None = None  # how it is encoded: true or "base64", "hex"
+    base64: str | None = None  # stands in for it, as base64, where it is no UTF-8
+    size: str | None = None  # tells null (-1) from empty (0)
+
 
 @dataclass(frozen=True)
 class Dialect:
     """One row of the dialect table; as part of a DumpFile, with the user's options worked in.
 
-    Roles name the fields as dotted paths ("metadata.offset"); None: the dump never has it. ``signature``
-    holds paths that must occur in the file's first records, ``lacking`` paths that must not. ``order`` is the
-    order in which the tool writes its fields: it tells apart tools that write the same names.
+    Roles name the fields as dotted paths ("metadata.offset"), None: the dump never has it; those of keys and
+    values have rules of their own. ``signature`` holds paths that must occur in the file's first records,
+    ``lacking`` paths that must not. ``order`` is the order in which the tool writes its fields: it tells
+    apart tools that write the same names.
     """
 
     name: str
@@ -40,13 +65,11 @@ class Dialect:
     offset: str | None = "offset"
     timestamp: str | None = "timestamp"
     timestamp_type: str | None = None
-    key: str | None = "key"
-    value: str | None = "value"
+    key: DataField = DataField("key")
+    value: DataField = DataField("value")
     headers: str | None = "headers"
 
-    key_encoding: str = "text"  # a name in encodings.ENCODINGS
-    value_encoding: str = "text"
-    headers_encoding: str = "text"
+    headers_encoding: str = "text"  # a name in encodings.ENCODINGS
     header_names_encoding: str = "text"  # in structs of Key and Value, of which the values are base64
     header_separator: str | None = None  # headers are texts of a name, this, and a value
     incomplete_headers: bool = False  # the tool writes their names alone, or not even these
@@ -54,33 +77,13 @@ class Dialect:
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
     librdkafka_types: bool = False  # types of timestamps are librdkafka's numbers: 1 is create, 0 is none
     is_zoneless: bool = False  # timestamps are of a column whose type says that no zone is known
-    key_error: str | None = None  # where this field is present, the key could not be decoded
-    value_error: str | None = None
 
-    # What a missing field and a zero-length one stand for: "null" or "empty".
-    missing_key: str = "null"
-    empty_key: str = "empty"
-    missing_value: str = "null"
-    empty_value: str = "empty"
     null_literal: str | None = None  # text that stands for null
     literal_keys: bool = True  # ... as a key, too, and not for itself
-    # Forms ("missing", "empty", "literal") that the tool writes for more than one thing.
-    doubtful_key: frozenset[str] = frozenset()
-    doubtful_value: frozenset[str] = frozenset()
-    # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all;
-    # or QUOTING.
-    key_settled_by: CountName | Quoting | None = None
-    value_settled_by: CountName | Quoting | None = None
     null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON
 
-    key_marker: str | None = None  # a field that says how the key is encoded: true or "base64", "hex"
-    value_marker: str | None = None
-    key_base64: str | None = None  # a field that stands in for the key, as base64, where it is no UTF-8
-    value_base64: str | None = None
     delete_flag: str | None = None  # a field that is false in all first records, and may tell of deletes
     late_names: tuple[tuple[str, str], ...] = ()  # (role, member): JSON in which no first record had it
-    key_size: str | None = None  # a field that tells null (-1) from empty (0)
-    value_size: str | None = None
     listed: bool = False  # a record is a JSON array; roles are indexes
     labelled: bool = False  # cells such as ``Partition:0``
     key_fields: tuple[str, ...] = ()  # paths below the value, which make the key (--key-field)
@@ -101,10 +104,39 @@ class Dialect:
         """The tool's name without the options and remarks after it."""
         return self.tool.partition(" (")[0].partition(",")[0].partition(":")[0]
 
+    def of(self, role: DataRole) -> DataField:
+        """The rules for keys, or those for values."""
+        return self.key if role == "key" else self.value
+
+    def with_data(self, role: DataRole, data: DataField) -> "Dialect":
+        """With other rules for keys, or for values."""
+        return replace(self, key=data) if role == "key" else replace(self, value=data)
+
+    @property
+    def places(self) -> dict[str, str | None]:
+        """Where a record's parts are, by role."""
+        places = (self.topic, self.partition, self.offset, self.timestamp, self.timestamp_type)
+        return dict(zip(ROLES, (*places, self.key.place, self.value.place, self.headers), strict=True))
+
+    def with_places(self, places: Mapping[str, str | None]) -> "Dialect":
+        """With other places of parts, by role; the same object where they are the same."""
+        if not places.items() - self.places.items():
+            return self
+        key = replace(self.key, place=places.get("key", self.key.place))
+        value = replace(self.value, place=places.get("value", self.value.place))
+        changes: dict[str, Any] = {**places, "key": key, "value": value}
+        return replace(self, **changes)
+
+    @property
+    def judging(self) -> dict[str, str | None]:
+        """The fields that may say that a record cannot be taken as it stands."""
+        errors = {name: self.of(role).error for role, name in ERRORS.items()}
+        return {"delete_flag": self.delete_flag, **errors}
+
     @property
     def is_judged(self) -> bool:
-        """Whether fields beside its key and value may say that a record cannot be taken as it stands."""
-        return any(getattr(self, role) is not None for role in JUDGING)
+        """Whether the dump has one of the fields in ``judging``."""
+        return any(place is not None for place in self.judging.values())
 
     @property
     def reads_values(self) -> bool:
@@ -116,13 +148,13 @@ class Dialect:
         """The texts that stand for null: those of tools that print lines in either case."""
         if self.null_literal is None:
             return ()
-        is_of_lines = "literal" in self.doubtful_value and "csv_lines" in self.layouts
+        is_of_lines = "literal" in self.value.doubtful and "csv_lines" in self.layouts
         return (self.null_literal, self.null_literal.upper()) if is_of_lines else (self.null_literal,)
 
     @property
     def is_event(self) -> bool:
         """Whether a record of the dump is a change event as a whole, without an envelope of its own."""
-        return self.cdc is not None and self.value == ""
+        return self.cdc is not None and self.value.place == ""
 
     @property
     def in_order(self) -> bool:
@@ -135,31 +167,30 @@ class Dialect:
 
 # What rows of the tables are written with.
 
-BASE64: dict[str, Any] = {"key_encoding": "base64", "value_encoding": "base64"}
-
 
 def names(text: str) -> frozenset[str]:
     """Fields, for ``signature`` and ``lacking``."""
     return frozenset(text.split())
 
 
-def fields(text: str) -> dict[str, Any]:
+def fields(text: str = "", **rules: Any) -> dict[str, Any]:
     """Roles that have other fields than their own name, or none: ``"topic= value=payload Offset"``.
 
-    A field alone has the role that its name is in small letters.
+    A field alone has the role that its name is in small letters. ``rules`` hold for keys and values alike.
     """
     named = (word.partition("=") if "=" in word else (word.lower(), "", word) for word in text.split())
-    return {role: field or None for role, _, field in named}
+    places: dict[str, Any] = {role: field or None for role, _, field in named}
+    data = {role: places.get(role, role) for role in DATA_ROLES if rules or role in places}
+    return places | {role: DataField(place, **rules) for role, place in data.items()}
 
 
-def doubtful(forms: str) -> dict[str, Any]:
-    """Forms that the tool writes for more than one thing, as a key and as a value."""
-    return {"doubtful_key": names(forms), "doubtful_value": names(forms)}
+def forms(*of_null: NullForm) -> frozenset[NullForm]:
+    """For ``nulls`` and ``doubtful``."""
+    return frozenset(of_null)
 
 
 CSV_DOUBTS: dict[str, Any] = {
-    **doubtful("missing empty"),  # nothing, or "" where a tool quotes every text
-    "key_settled_by": QUOTING,
-    "value_settled_by": QUOTING,
+    "doubtful": forms("missing", "empty"),  # nothing, or "" where a tool quotes every text
+    "settled_by": QUOTING,
 }
 """Of CSV with quotes whose tool is not known."""

@@ -3,7 +3,7 @@
 Their order counts (``dialect_table.py``): ``PLAIN`` comes last, as others have its names and more.
 """
 
-from kcompact.dumps.dialects.dialect import BASE64, Dialect, doubtful, fields, names
+from kcompact.dumps.dialects.dialect import DataField, Dialect, fields, forms, names
 from kcompact.dumps.records.shown import by_jq
 
 SINKS = (
@@ -11,13 +11,10 @@ SINKS = (
         name="lenses",
         tool="Lenses cloud sinks, JSON with envelope",
         signature=names("metadata.offset metadata.partition metadata.topic"),
-        **fields(
-            "topic=metadata.topic partition=metadata.partition"
-            " offset=metadata.offset timestamp=metadata.timestamp"
-        ),
-        key_marker="keyIsArray",
-        value_marker="valueIsArray",
-        value_encoding="json",
+        **fields("topic=metadata.topic partition=metadata.partition"),
+        **fields("offset=metadata.offset timestamp=metadata.timestamp"),
+        key=DataField("key", marker="keyIsArray"),
+        value=DataField("value", encoding="json", marker="valueIsArray"),
         timestamp_unit="ms",
     ),
     Dialect(
@@ -27,8 +24,7 @@ SINKS = (
         lacking=names("key_encoding value_encoding"),  # of kcompact's own lines
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
         likely_base64=True,
-        **fields("timestamp_type=timestampType"),
-        **BASE64,
+        **fields("timestamp_type=timestampType", encoding="base64"),
         headers_encoding="base64",
     ),
     Dialect(
@@ -49,11 +45,9 @@ SINKS = (
         lacking=names("kafka.consumer_group kafka.timestamp"),  # Logstash's
         sure=False,  # parsers and processors may change a message
         **fields("topic=kafka.topic partition=kafka.partition offset=kafka.offset timestamp=@timestamp"),
-        **fields("key=kafka.key value=message headers=kafka.headers"),
+        **fields("key=kafka.key value=message", nulls=forms("missing", "empty"), doubtful=forms("empty")),
+        headers="kafka.headers",
         header_separator=": ",
-        empty_key="null",
-        empty_value="null",
-        **doubtful("empty"),
         notes=("Filebeat writes a colon in a header's name as _, and nothing for a header that is null",),
     ),
     Dialect(
@@ -61,9 +55,8 @@ SINKS = (
         tool="AWS Lambda event of Amazon MSK or Kafka",
         layouts=("json_wrapper",),
         signature=names("topic partition offset"),
-        **fields("timestamp_type=timestampType"),
+        **fields("timestamp_type=timestampType", encoding="base64"),
         timestamp_unit="ms",
-        **BASE64,
         named_headers=True,
     ),
     Dialect(
@@ -73,9 +66,8 @@ SINKS = (
         lacking=names("headers"),
         order=("topic", "partition", "offset", "key", "value", "timestamp", "timestamp_type"),
         likely_base64=True,  # scripts around Python's clients write the same names, with text
-        **fields("timestamp_type=timestamp_type"),
+        **fields("timestamp_type=timestamp_type", encoding="base64"),
         timestamp_unit="ms",
-        **BASE64,
         notes=("Guardian does not export tombstones",),
     ),
     Dialect(
@@ -86,7 +78,7 @@ SINKS = (
         order=("headers", "key", "offset", "partition", "timestamp", "topic", "value"),
         likely_base64=True,
         timestamp_unit="ms",
-        **BASE64,
+        **fields(encoding="base64"),
         headers_encoding="base64",
         named_headers=True,
         sure=False,
@@ -112,10 +104,8 @@ SINKS = (
         name="kafka-snapshot",
         tool="KafkaSnapshot",
         signature=names("Value Meta.Partition Meta.Offset"),  # no Key where KeyType is Ignored
-        **fields(
-            "topic= partition=Meta.Partition offset=Meta.Offset timestamp=Meta.Timestamp Key Value headers="
-        ),
-        value_encoding="json",
+        **fields("topic= partition=Meta.Partition offset=Meta.Offset timestamp=Meta.Timestamp Key headers="),
+        value=DataField("Value", encoding="json"),
         notes=("KafkaSnapshot exports no tombstones: since 2023 it ends where it meets one",),
     ),
     Dialect(
@@ -133,7 +123,7 @@ SINKS = (
         signature=names("key value offset timestamp"),
         lacking=names("topic partition"),
         **fields("topic= partition="),
-        value_encoding="json",
+        value=DataField("value", encoding="json"),
         sure=False,
     ),
     Dialect(
@@ -171,25 +161,23 @@ PLAIN = (
         signature=names("offset key value"),
         lacking=names("metadata"),
         **fields("timestamp_type=timestampType"),
-        key_marker="key_encoding",
-        value_marker="value_encoding",
-        **doubtful("missing"),
-        value_settled_by="empty_value",
+        key=DataField("key", doubtful=forms("missing"), marker="key_encoding"),
+        value=DataField(
+            "value", doubtful=forms("missing"), settled_by="empty_value", marker="value_encoding"
+        ),
         sure=False,
     ),
     Dialect(
         name="plain-base64",
         tool="plain envelope with keys and values as base64 (only with --dialect)",
-        **fields("timestamp_type=timestampType"),
-        **BASE64,
+        **fields("timestamp_type=timestampType", encoding="base64"),
         headers_encoding="base64",
     ),
     Dialect(
         name="kcat-base64",
         tool="kcat -J of forks that write base64 (only with --dialect)",
-        **fields("timestamp=ts timestamp_type=tstype value=payload"),
+        **fields("timestamp=ts timestamp_type=tstype value=payload", encoding="base64"),
         timestamp_unit="ms",
-        **BASE64,
         headers_encoding="base64",
     ),
 )
@@ -205,7 +193,7 @@ def _events(name: str, tool: str, cdc: str, *signature: str) -> Dialect:
         signature=frozenset(signature),
         lacking=_ENVELOPE,
         **fields("topic= partition= offset= timestamp= key= headers="),
-        value="",
+        value=DataField(""),
         cdc=cdc,
     )
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kcompact.dumps.dialects.dialect import BASE64, CSV_DOUBTS, Dialect, doubtful, fields, names
+from kcompact.dumps.dialects.dialect import CSV_DOUBTS, QUOTING, DataField, Dialect, fields, forms, names
 
 _csv = partial(Dialect, layouts=("csv_lines",))
 
@@ -13,10 +13,9 @@ CSV_DIALECTS = (
         signature=names("timestamp partitionID offset key value keySize valueSize"),
         **fields("topic= partition=partitionID"),
         timestamp_unit="ms",
-        key_size="keySize",
-        value_size="valueSize",
+        key=DataField("key", doubtful=forms("missing"), size="keySize"),
+        value=DataField("value", doubtful=forms("missing"), size="valueSize"),
         quoting="none",
-        **doubtful("missing"),
         notes=(
             "Redpanda Console writes ; for , and 7 for 007 in its CSV: keys that differ only there merge",
         ),
@@ -26,18 +25,15 @@ CSV_DIALECTS = (
         tool="kafbat kafka-ui, messages saved as CSV",
         signature=names("Value Offset Key Partition Timestamp"),
         order=("Value", "Offset", "Key", "Partition", "Headers", "Timestamp"),
-        **fields("topic= Partition Offset Timestamp Key Value Headers"),
+        **fields("topic= Partition Offset Timestamp Key Value Headers", doubtful=forms("missing")),
         quoting="none",
-        **doubtful("missing"),
     ),
     _csv(
         name="spark-csv-hex",
         tool="Spark 4's Kafka source written as CSV, binary columns",
         signature=names("key value offset"),  # whichever columns a partitioned folder names
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
-        **fields("timestamp_type=timestampType"),
-        key_encoding="spark-hex",
-        value_encoding="spark-hex",
+        **fields("timestamp_type=timestampType", encoding="spark-hex"),
         quoting="backslash",
     ),
     _csv(
@@ -45,9 +41,9 @@ CSV_DIALECTS = (
         tool="Spark's Kafka source written as CSV, cast to strings",
         signature=names("key value topic partition offset timestamp timestampType"),
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
-        **fields("timestamp_type=timestampType"),
+        # An empty text may be null by its option quoteAll.
+        **fields("timestamp_type=timestampType", doubtful=forms("empty"), settled_by=QUOTING),
         quoting="backslash",
-        **CSV_DOUBTS | doubtful("empty"),  # of its option quoteAll
         sure=False,  # of the encodings of keys and values
         notes=("Spark trims blanks around keys and values when it writes CSV",),
     ),
@@ -55,18 +51,16 @@ CSV_DIALECTS = (
         name="denktmit",
         tool="DenktMit kafka-dumper",
         signature=names("delta TIMESTAMP offset key message"),
-        **fields("topic= partition= TIMESTAMP value=message headers="),
+        **fields("topic= partition= TIMESTAMP value=message headers=", encoding="base64"),
         timestamp_unit="ms",
-        **BASE64,
     ),
     _csv(
         name="csv",
         tool="CSV with a header line: topic, partition, offset, timestamp, key, value, headers",
         signature=names("offset key value"),
         **fields("timestamp_type=timestampType"),
-        key_marker="key_encoding",
-        value_marker="value_encoding",
-        **CSV_DOUBTS,
+        key=DataField("key", **CSV_DOUBTS, marker="key_encoding"),
+        value=DataField("value", **CSV_DOUBTS, marker="value_encoding"),
         sure=False,
     ),
 )
@@ -79,9 +73,7 @@ TEXT_DIALECTS = (
         timestamp_unit="ms",
         quoting="none",
         null_literal="null",
-        missing_key="empty",
-        missing_value="empty",
-        **doubtful("literal"),
+        **fields(nulls=forms(), doubtful=forms("literal")),
     ),
     Dialect(
         name="dump-log",
@@ -94,32 +86,26 @@ TEXT_DIALECTS = (
     _csv(
         name="karapace-v2",
         tool="karapace_schema_backup, version 2",
-        **fields("topic= partition= offset= timestamp= headers="),
-        key_encoding="hex",
-        value_encoding="hex",
+        **fields("topic= partition= offset= timestamp= headers=", encoding="hex", nulls=forms()),
         quoting="none",
         delimiter="\t",
         columns=("key", "value"),
         null_literal="null",
-        missing_key="empty",
-        missing_value="empty",
     ),
     _csv(
         name="text",
         tool="text without quoting, such as kcat -K: and -f, or kafka-console-consumer (else with --columns)",
         quoting="none",
         null_literal="null",
-        **doubtful("missing literal"),
+        **fields(doubtful=forms("missing", "literal")),
         sure=False,
     ),
     _csv(
         name="aiven-csv",
         tool="Aiven cloud sinks, csv (with --columns in the order of format.output.fields)",
-        **fields("topic= partition="),
+        **fields("topic= partition=", encoding="base64", doubtful=forms("missing")),
         timestamp_unit="ms",
-        **BASE64,
         headers_encoding="base64",
         quoting="none",
-        **doubtful("missing"),
     ),
 )

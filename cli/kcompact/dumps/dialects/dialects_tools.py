@@ -1,6 +1,6 @@
 """Dialects of JSON dumps made by hand: command-line tools, web pages. The first row that fits wins."""
 
-from kcompact.dumps.dialects.dialect import BASE64, Dialect, doubtful, fields, names
+from kcompact.dumps.dialects.dialect import DataField, Dialect, fields, forms, names
 
 COMMAND_LINE = (
     Dialect(
@@ -8,10 +8,10 @@ COMMAND_LINE = (
         tool="kcat or kafkacat 1.5 to 1.7, -J",
         signature=names("topic partition offset key payload"),
         lacking=names("timestamp value"),
-        **fields("timestamp=ts timestamp_type=tstype value=payload"),
+        **fields("timestamp=ts timestamp_type=tstype"),
         timestamp_unit="ms",
-        key_error="key_error",
-        value_error="payload_error",
+        key=DataField("key", error="key_error"),
+        value=DataField("payload", error="payload_error"),
         byte_exact=True,
     ),
     Dialect(
@@ -20,8 +20,8 @@ COMMAND_LINE = (
         signature=names("topic partition offset timestamp leader_epoch"),
         lacking=names("payload timestamp_type serialized_key_size"),  # a record of Python's clients has them
         timestamp_unit="ms",
-        key_base64="key_base64",
-        value_base64="value_base64",
+        key=DataField("key", base64="key_base64"),
+        value=DataField("value", base64="value_base64"),
         byte_exact=True,
     ),
     Dialect(
@@ -39,15 +39,15 @@ COMMAND_LINE = (
         lacking=names("payload message content tstype timestampType timestamp_type metadata"),
         order=("topic", "key", "value", "headers", "timestamp", "partition", "offset"),
         timestamp_unit="ms",
-        **doubtful("missing"),
-        value_settled_by="empty_value",  # since 24.3 an empty value is written, and only a tombstone is not
+        key=DataField("key", doubtful=forms("missing")),
+        # Since 24.3 an empty value is written, and only a tombstone is not.
+        value=DataField("value", doubtful=forms("missing"), settled_by="empty_value"),
     ),
     Dialect(
         name="franz-go",
         tool="franz-go, a kgo.Record marshalled to JSON",
         signature=names("Key Value Headers Timestamp Topic Partition ProducerID LeaderEpoch Offset"),
-        **fields("Topic Partition Offset Timestamp Key Value Headers"),
-        **BASE64,
+        **fields("Topic Partition Offset Timestamp Key Value Headers", encoding="base64"),
     ),
     Dialect(
         name="kafka-go",
@@ -55,15 +55,13 @@ COMMAND_LINE = (
         signature=names("Topic Partition Offset Key Value Headers Time"),
         order=("Topic", "Partition", "Offset", "Key", "Value", "Headers", "Time"),
         likely_base64=True,  # a struct of one's own may have these names, with text
-        **fields("Topic Partition Offset timestamp=Time Key Value Headers"),
-        **BASE64,
+        **fields("Topic Partition Offset timestamp=Time Key Value Headers", encoding="base64"),
     ),
     Dialect(
         name="sarama",
         tool="Sarama, a ConsumerMessage marshalled to JSON",
         signature=names("Headers Timestamp BlockTimestamp Key Value Topic Partition Offset"),
-        **fields("Topic Partition Offset Timestamp Key Value Headers"),
-        **BASE64,
+        **fields("Topic Partition Offset Timestamp Key Value Headers", encoding="base64"),
         header_names_encoding="base64",
     ),
     Dialect(
@@ -72,8 +70,8 @@ COMMAND_LINE = (
         signature=names("TopicPartition.Topic TopicPartition.Partition TopicPartition.Offset")
         | names("Value Key Timestamp TimestampType Headers"),
         **fields("topic=TopicPartition.Topic partition=TopicPartition.Partition"),
-        **fields("offset=TopicPartition.Offset timestamp_type=TimestampType Timestamp Key Value Headers"),
-        **BASE64,
+        **fields("offset=TopicPartition.Offset timestamp_type=TimestampType Timestamp Headers"),
+        **fields("Key Value", encoding="base64"),
         librdkafka_types=True,
     ),
     Dialect(
@@ -112,55 +110,44 @@ COMMAND_LINE = (
         lacking=names("topic value ts"),
         order=("headers", "key", "offset", "partition", "payload", "timestamp"),
         text_timestamps=True,  # scripts, and PHP's client, write such names, and null for a tombstone
-        **fields("topic= value=payload"),
+        **fields("topic="),
+        **fields("value=payload", encoding="json", nulls=forms("missing", "empty"), doubtful=forms("empty")),
         header_names_encoding="base64",
-        key_encoding="json",
-        value_encoding="json",
         null_word=True,
         doubles=True,
-        empty_key="null",
-        empty_value="null",
-        **doubtful("empty"),
     ),
     Dialect(
         name="kaf-each-row",
         tool="kaf consume --output json-each-row",
         signature=names("topic partition offset timestamp key payload"),
         lacking=names("ts tstype value"),
-        **fields("value=payload"),
-        empty_key="null",
-        empty_value="null",
-        **doubtful("empty"),
+        **fields("value=payload", nulls=forms("missing", "empty"), doubtful=forms("empty")),
     ),
     Dialect(
         name="trubka",
         tool="trubka consume, JSON",
         signature=names("key offset message"),
         lacking=names("headers headersFormatted value payload"),
-        **fields("value=message headers="),
-        key_encoding="hex",
-        value_encoding="json",
+        **fields("headers="),
+        key=DataField("key", encoding="hex"),
+        value=DataField("message", encoding="json"),
         notes=("trubka skips empty messages: the dump holds no tombstones",),
     ),
     Dialect(
         name="zoe",
         tool="zoe topics consume --expose-metadata",
         signature=names("__metadata__.offset __metadata__.partition content"),
-        **fields(
-            "topic=__metadata__.topic partition=__metadata__.partition offset=__metadata__.offset"
-            " timestamp=__metadata__.timestamp key=__metadata__.key"
-            " headers=__metadata__.headers value=content"
-        ),
+        **fields("topic=__metadata__.topic partition=__metadata__.partition offset=__metadata__.offset"),
+        **fields("timestamp=__metadata__.timestamp key=__metadata__.key headers=__metadata__.headers"),
         timestamp_unit="ms",
-        value_encoding="json",
+        value=DataField("content", encoding="json"),
     ),
     Dialect(
         name="kaskade",
         tool="kaskade, records exported",
         signature=names("topic partition offset key.content key.deserializer value.content"),
-        **fields("key=key.content value=value.content"),
-        key_marker="key.encoding",
-        value_marker="value.encoding",
+        key=DataField("key.content", marker="key.encoding"),
+        value=DataField("value.content", marker="value.encoding"),
         notes=("what kaskade cannot decode it writes as base64, beside an error: such parts stay base64",),
     ),
 )
@@ -198,8 +185,7 @@ WEB = (
         name="kafdrop",
         tool="Kafdrop, /topic/NAME/allmessages",
         signature=names("partition offset message key headersFormatted"),
-        **fields("topic= value=message"),
+        **fields("topic= value=message", doubtful=forms("literal")),
         null_literal="empty",
-        **doubtful("literal"),
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import CSV_DOUBTS, ROLES, Dialect, doubtful
+from kcompact.dumps.dialects.dialect import CSV_DOUBTS, Dialect, fields, forms
 from kcompact.dumps.dialects.overrides import with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import (
     ALIASES,
@@ -21,7 +21,7 @@ from kcompact.dumps.dialects.part_names import (
     refuse_windows,
 )
 from kcompact.dumps.dialects.paths import path_of
-from kcompact.dumps.dialects.unexported import reasons_by_name, refuse_other_spelling
+from kcompact.dumps.dialects.unexported import refuse_other_spelling, with_reasons
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import fields_option, name_list
 from kcompact.errors import InputError
@@ -58,9 +58,8 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
         layouts=(layout,),
         sure=False,
         notes=notes_on_names(places, field_names),
-        **(CSV_DOUBTS if layout == "csv_lines" else {}),
-        **places,
-    )
+        **fields(**(CSV_DOUBTS if layout == "csv_lines" else {})),
+    ).with_places(places)
 
 
 def _named_places(
@@ -149,9 +148,7 @@ _KAFKA_DUMP = Dialect(
     name="kafka-dump-parquet",
     tool="huantt/kafka-dump, Parquet",
     layouts=("parquet",),
-    empty_key="null",
-    empty_value="null",
-    **doubtful("empty"),
+    **fields(nulls=forms("missing", "empty"), doubtful=forms("empty")),
 )
 PARQUET = {
     _KAFKA_DUMP.name: _KAFKA_DUMP,
@@ -213,11 +210,10 @@ def column_dialect(
         refuse_likely_places(columns.path, places, columns.names, options)
         refuse_windows(columns.path, places, columns.names, options)
         refuse_marks(columns.path, marks_beside(places, columns.names), places["value"], options)
-    dialect = with_options(replace(base, **places), options)
+    dialect = with_options(base.with_places(places), options)
     _check(columns, dialect)
     refuse_other_spelling(columns.path, dialect, columns.names, options)
-    reasons: dict[str, Any] = {**reasons_by_name(columns.path, dialect, columns.names)}
-    return replace(dialect, **reasons)
+    return with_reasons(columns.path, dialect, columns.names)
 
 
 def written_by(
@@ -244,18 +240,17 @@ def _check(columns: Columns, dialect: Dialect) -> None:
     """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
     path, format_ = columns.path, columns.format
     fields = f"(fields: {name_list([name for name in columns.names if '.' not in name])})"
-    for role in ROLES:
-        dotted = getattr(dialect, role)
+    for dotted in dialect.places.values():
         if dotted and not columns.holds(dotted):
             raise InputError(f"{path}: no field {dotted!r} in the {format_} schema {fields}")
-    if dialect.name == f"lenses-{columns.layout}" and (dialect.key or dialect.value):
+    if dialect.name == f"lenses-{columns.layout}" and (dialect.key.place or dialect.value.place):
         return
-    if dialect.key is None and not dialect.key_fields:
+    if dialect.key.place is None and not dialect.key_fields:
         raise InputError(
             f"{path}: no field of the {format_} records is the key {fields}",
             hint="name it with --fields key=FIELD, or --key-field FIELD for a field of the value",
         )
-    if dialect.value is None:
+    if dialect.value.place is None:
         raise InputError(
             f"{path}: no field of the {format_} records is the value {fields}",
             hint="name it with --fields value=FIELD; without values nobody can tell a tombstone",

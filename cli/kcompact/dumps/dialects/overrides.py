@@ -4,19 +4,17 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any
 
-from kcompact.dumps.dialects.dialect import QUOTING, TYPED, Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, TYPED, Dialect, NullForm, forms
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.paths import escaped, unescaped
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 
-_TOMBSTONES: dict[str, dict[str, Any]] = {
-    "null": {"missing_value": "empty", "empty_value": "empty"},
-    "missing": {"missing_value": "null", "empty_value": "empty", "null_literal": None},
-    "empty": {"missing_value": "null", "empty_value": "null", "null_literal": None},
-    "none": {"missing_value": "empty", "empty_value": "empty", "null_literal": None},
+_TOMBSTONES: dict[str, frozenset[NullForm]] = {
+    **dict.fromkeys(("null", "none"), forms()),
+    "missing": forms("missing"),
+    "empty": forms("missing", "empty"),
 }
 
 
@@ -54,38 +52,43 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
 
     Raises InputError.
     """
-    changes: dict[str, Any] = {**options.places, "cdc": options.cdc}
+    dialect = dialect.with_places(options.places)
+    if options.cdc != dialect.cdc:
+        dialect = replace(dialect, cdc=options.cdc)
     if options.canonical_keys:
-        changes["canonical_keys"] = True
+        dialect = replace(dialect, canonical_keys=True)
     if options.key_fields:
         # In change events those of the row, whichever of its places is named.
-        changes["key_fields"] = tuple(
-            _ROW.sub("", name) if options.cdc else name for name in options.key_fields
-        )
+        key_fields = (_ROW.sub("", name) if options.cdc else name for name in options.key_fields)
+        dialect = replace(dialect, key_fields=tuple(key_fields))
     if options.missing_key is not None:
-        if options.missing_key not in {"null", "empty", "text"}:
-            raise InputError(f"--missing-key {options.missing_key}", hint="it is null, empty or text")
-        form = "null" if options.missing_key == "null" else "empty"
-        literal_keys = options.missing_key != "text"
-        changes |= {"missing_key": form, "literal_keys": literal_keys, "doubtful_key": frozenset()}
-        # Whether what is empty in quotes is null, too, a sample of the rows says: text_recognition.py.
-        is_doubtful = "empty" in dialect.doubtful_key and dialect.key_settled_by != QUOTING
-        if is_doubtful or TYPED.issuperset(dialect.layouts):
-            changes["empty_key"] = form
-    if options.tombstone is not None:
-        changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
-    changes = {name: value for name, value in changes.items() if getattr(dialect, name) != value}
-    return replace(dialect, **changes) if changes else dialect
+        dialect = _with_missing_key(dialect, options.missing_key)
+    return dialect if options.tombstone is None else _with_tombstone(dialect, options.tombstone)
 
 
 _ROW = re.compile(r"^(?:payload\.)?(?:(?:after|before|data|fullDocument|documentKey)\.)?")
 
 
-def _tombstone(form: str) -> dict[str, Any]:
+def _with_missing_key(dialect: Dialect, meaning: str) -> Dialect:
+    if meaning not in {"null", "empty", "text"}:
+        raise InputError(f"--missing-key {meaning}", hint="it is null, empty or text")
+    key, same = dialect.key, forms("missing")
+    # Whether what is empty in quotes is null, too, a sample of the rows says: text_recognition.py.
+    is_doubtful = "empty" in key.doubtful and key.settled_by != QUOTING
+    if is_doubtful or TYPED.issuperset(dialect.layouts):
+        same |= forms("empty")
+    nulls = key.nulls | same if meaning == "null" else key.nulls - same
+    key = replace(key, nulls=nulls, doubtful=forms())
+    return replace(dialect, key=key, literal_keys=meaning != "text")
+
+
+def _with_tombstone(dialect: Dialect, form: str) -> Dialect:
     others, _, text = form.partition("literal:")
     if text and others in {"", "missing,", "empty,"}:
-        return {**_TOMBSTONES[others.removesuffix(",") or "none"], "null_literal": text}
-    if form not in _TOMBSTONES:
+        form = others.removesuffix(",") or "none"
+    elif form not in _TOMBSTONES:
         hint = "it is null, missing, empty, none, literal:TEXT or missing,literal:TEXT"
         raise InputError(f"--tombstone {form}", hint=hint)
-    return _TOMBSTONES[form]
+    literal = dialect.null_literal if form == "null" else text or None
+    value = replace(dialect.value, nulls=_TOMBSTONES[form], doubtful=forms())
+    return replace(dialect, value=value, null_literal=literal)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 
 Path = tuple[str, ...]
 NAMES_REMEMBERED = 1 << 12  # a dump may be ten thousand small files with the same names
@@ -34,8 +34,6 @@ def between_commas(text: str) -> list[str]:
     return [piece.strip() for piece in _COMMA.split(text)]
 
 
-_COMPANIONS = ("marker", "base64", "size")
-
 Places = dict[str, "Places | None"]
 """Members that are read, by name: None for one that is read as a whole, else those within it."""
 
@@ -43,11 +41,12 @@ Places = dict[str, "Places | None"]
 @lru_cache(NAMES_REMEMBERED)
 def fields_read(dialect: Dialect) -> tuple[str, ...]:
     """The dotted paths of all fields that make up a record; "" for the record as a whole."""
-    companions = [f"{role}_{name}" for role in ("key", "value") for name in _COMPANIONS]
     # The record's own key may give way to a field of the value.
     is_replaced = bool(dialect.key_fields) and dialect.cdc is None
-    roles = [role for role in (*ROLES, *companions) if role != "key" or not is_replaced]
-    return tuple(place for role in roles if (place := getattr(dialect, role)) is not None)
+    places = [place for role, place in dialect.places.items() if role != "key" or not is_replaced]
+    for part in (dialect.key, dialect.value):
+        places += part.marker, part.base64, part.size
+    return tuple(place for place in places if place is not None)
 
 
 def places_of(paths: Iterable[tuple[str, ...]]) -> Places | None:

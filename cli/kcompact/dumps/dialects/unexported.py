@@ -6,9 +6,10 @@ Such a value is no tombstone, and such a key not null: its record cannot be comp
 import json
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import JSON, TYPED, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, JSON, TYPED, Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import ReadOptions
@@ -27,16 +28,15 @@ _OF_NULL = {"-1", "-1.0"}
 _NO_REASONS = {"", "0", "0.0", *_OF_NULL, "false", "none", "null", "nil"}
 
 
-def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[str, str | None]:
-    """The fields with reasons, by role (``key_error``, ``value_error``), where the dialect names none.
+def with_reasons(path: str, dialect: Dialect, names: Iterable[str]) -> Dialect:
+    """The dialect with the fields that have such reasons, where it names none.
 
     Raises InputError for several of one role, of which only one would be looked at.
     """
     plain_names = {name: plain_name(name) for name in sorted(names)}
-    places: dict[str, str | None] = {}
-    for role in ("key", "value"):
-        place = getattr(dialect, role)
-        if not place or getattr(dialect, f"{role}_error"):
+    for role in DATA_ROLES:
+        place = dialect.of(role).place
+        if not place or dialect.of(role).error:
             continue
         part = "|".join(map(re.escape, (*ALIASES[role], plain_name(path_of(place)[-1]))))
         any_part = "?" if role == "value" else ""  # an error without a name is most likely the value's
@@ -50,8 +50,9 @@ def reasons_by_name(path: str, dialect: Dialect, names: Iterable[str]) -> dict[s
                 f"{path}: {name_list(named)} may each say why a {role} is not there",
                 hint="join them into one field first, or rename those that say something else",
             )
-        places |= {f"{role}_error": name for name in named}
-    return places
+        if named:
+            dialect = dialect.with_data(role, replace(dialect.of(role), error=named[0]))
+    return dialect
 
 
 def is_size(field: str, role: str) -> bool:
@@ -91,20 +92,20 @@ def refuse_other_spelling(
     a column of Avro or Parquet, of which no mark is read, says that it is base64 itself.
     """
     read_places = {*fields_read(dialect)}
-    for role in ("key", "value"):
-        place = getattr(dialect, role)
+    for role in DATA_ROLES:
+        place = dialect.of(role).place
         if role in options.fields or not place:
             continue
         names = {form.format(role) for form in _IN_BASE64}
         beside = sorted(name for name in {*field_names} - read_places if plain_name(name) in names)
         if beside:
             raise InputError(
-                f"{path}: the {role} may be the field {name_list([str(place), *beside])}",
+                f"{path}: the {role} may be the field {name_list([place, *beside])}",
                 hint=f"say which of them it is with --fields {role}=FIELD"
                 + _decoded_from(beside, role, place, dialect),
             )
         marks = [name for name in sorted(field_names) if plain_name(name) == f"{role}encoding"]
-        if marks and dialect.value and TYPED.issuperset(dialect.layouts):
+        if marks and dialect.value.place and TYPED.issuperset(dialect.layouts):
             raise InputError(
                 f"{path}: the field {name_list(marks)} may say of a {role} that it is base64",
                 hint=f"--fields {role}={place} reads it as it is; else decode it first, or give lines of"

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.paths import Path, fields_read, members_beside, path_of, places_of
 from kcompact.dumps.json.canonical_keys import is_spelt_variously
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
@@ -29,10 +29,6 @@ from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.between_records import WITHIN_HINT, is_kcat_within
 
-_COMPANIONS = (
-    *("key_error", "value_error", "key_marker", "value_marker"),
-    *("key_base64", "value_base64", "delete_flag"),
-)
 _ENVELOPE = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
@@ -47,10 +43,12 @@ class JsonReader:
         self._dialect = dialect
         self._values = values
         self._late_names = frozenset(name for _, name in dialect.late_names)
-        encodings = {"key": dialect.key_encoding, "value": dialect.value_encoding}
-        self._arrays = {role for role, encoding in encodings.items() if encoding == "numbers"}
-        places = {role: getattr(dialect, role) for role in (*ROLES, *_COMPANIONS)}
-        self._paths = {role: None if place is None else path_of(place) for role, place in places.items()}
+        self._arrays = {role for role in DATA_ROLES if dialect.of(role).encoding == "numbers"}
+        self._paths = {role: _path(place) for role, place in dialect.places.items()}
+        self._errors = {role: _path(dialect.of(role).error) for role in DATA_ROLES}
+        self._markers = {role: _path(dialect.of(role).marker) for role in DATA_ROLES}
+        self._base64 = {role: _path(dialect.of(role).base64) for role in DATA_ROLES}
+        self._flag = _path(dialect.delete_flag)
         self._places = places_of(map(path_of, fields_read(dialect)))
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
@@ -66,12 +64,12 @@ class JsonReader:
         rules, paths = self._rules, self._paths
         rules.see("record")
         if not self._late_names.isdisjoint(parsed.value or ()):
-            parts = {role: self._get(parsed, self._paths[role]) for role in ("key", "value")}
+            parts: dict[str, Any] = {role: self._get(parsed, self._paths[role]) for role in DATA_ROLES}
             refuse_late(self._dialect, parsed.value, parts)
         if rules.is_conversion and parsed.value is not None:
             rules.see_beside(members_beside(parsed.value, self._places))
         value = self._value(parsed)
-        rules.refuse_delete(self._get(parsed, paths["delete_flag"]), value)
+        rules.refuse_delete(self._get(parsed, self._flag), value)
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
         timestamp = self._get(parsed, paths["timestamp"])
         return Record(
@@ -114,7 +112,8 @@ class JsonReader:
 
     def _refuse_repeated(self, parsed: ParsedJson) -> None:
         """Refuse members that occur twice, where they are asked for; of others it does not matter."""
-        for role, path in self._paths.items():
+        beside = [path for paths in (self._errors, self._markers, self._base64) for path in paths.values()]
+        for role, path in (*self._paths.items(), *(("", path) for path in (*beside, self._flag))):
             if path is None:
                 continue
             value = parsed.value
@@ -167,31 +166,30 @@ class JsonReader:
             return b"?"
         return self._bytes(parsed, raw, "value")
 
-    def _empty(self, parsed: ParsedJson, role: str) -> bytes | None:
-        beside = self._get(parsed, self._paths[f"{role}_error"])
-        return self._rules.null_or_empty(role, "empty", beside)
+    def _empty(self, parsed: ParsedJson, role: DataRole) -> bytes | None:
+        return self._rules.null_or_empty(role, "empty", self._get(parsed, self._errors[role]))
 
-    def _absent(self, parsed: ParsedJson, raw: Any, role: str) -> bytes | None:
+    def _absent(self, parsed: ParsedJson, raw: Any, role: DataRole) -> bytes | None:
         """The bytes, or the null, of a field that is missing or null."""
         if raw is MISSING and role == "key" and self._dialect.key_fields:
             return None
         if raw is None:
             self._rules.see(role)
-        self._rules.refuse_error(self._get(parsed, self._paths[f"{role}_error"]), role)
+        self._rules.refuse_error(self._get(parsed, self._errors[role]), role)
         if raw is None:
             return None
         instead = self._instead(parsed, role)
         return self._rules.null_or_empty(role, "missing") if instead is None else instead
 
-    def _instead(self, parsed: ParsedJson, role: str) -> bytes | None:
+    def _instead(self, parsed: ParsedJson, role: DataRole) -> bytes | None:
         """Bytes that have a field of their own, where they are no UTF-8 (kcl); None if they do not."""
-        raw = self._get(parsed, self._paths[f"{role}_base64"])
+        raw = self._get(parsed, self._base64[role])
         if not isinstance(raw, str):
             return None
         self._rules.see(role)
         return self._rules.decoded(parsed.encoded(raw), role, "base64")
 
-    def _bytes(self, parsed: ParsedJson, raw: Any, role: str) -> bytes | None:
+    def _bytes(self, parsed: ParsedJson, raw: Any, role: DataRole) -> bytes | None:
         """Bytes of a key or value that is neither missing nor null; None if it is a word for null."""
         if role in self._arrays:
             return self._raw_bytes(bytes_of_array, raw, role)
@@ -204,15 +202,15 @@ class JsonReader:
                 return self._console(parsed, raw, role)
         return self._spelling(parsed, role, ())
 
-    def _text(self, parsed: ParsedJson, raw: str, role: str) -> bytes | None:
+    def _text(self, parsed: ParsedJson, raw: str, role: DataRole) -> bytes | None:
         text = parsed.encoded(raw)
         if self._rules.is_literal(text, role):
             return None
-        marker = self._paths[f"{role}_marker"]
+        marker = self._markers[role]
         encoding = self._rules.encoding_of(self._get(parsed, marker), role) if marker else None
         if encoding is not None:
             return self._rules.decoded(text, role, encoding)
-        if role == "key" and self._dialect.key_encoding == "json" and reads_as_json(text):
+        if role == "key" and self._dialect.key.encoding == "json" and reads_as_json(text):
             if self._rules.is_conversion:
                 self._rules.count("quoted_keys", shown(raw))
             return orjson.dumps(raw)
@@ -220,11 +218,11 @@ class JsonReader:
             self._rules.count("json_keys_in_quotes")
         return self._rules.decoded(text, role)
 
-    def _spelling(self, parsed: ParsedJson, role: str, below: Path) -> bytes:
+    def _spelling(self, parsed: ParsedJson, role: DataRole, below: Path) -> bytes:
         """A JSON value that is no string: its exact text."""
         if role == "value" and not self._values:
             return b"?"
-        if role == "key" and self._dialect.key_encoding != "json":
+        if role == "key" and self._dialect.key.encoding != "json":
             if self._dialect.canonical_keys:
                 self._rules.count("json_keys")
                 return parsed.spelling((self._paths["key"] or ()) + below)
@@ -237,7 +235,7 @@ class JsonReader:
             self._rules.check_numbers(parsed.spelling(self._paths["key"] or ()))
         return parsed.spelling((self._paths[role] or ()) + below)
 
-    def _console(self, parsed: ParsedJson, raw: dict[str, Any], role: str) -> bytes | None:
+    def _console(self, parsed: ParsedJson, raw: dict[str, Any], role: DataRole) -> bytes | None:
         """Redpanda Console: an object that marks null itself and may carry the raw bytes."""
         if raw["isPayloadNull"]:
             return None
@@ -260,6 +258,10 @@ class JsonReader:
             return decode(raw)
         except (ValueError, TypeError) as error:
             raise UnreadableError(f"the {role}'s bytes cannot be read: {shown(raw)}", DAMAGED_HINT) from error
+
+
+def _path(place: str | None) -> Path | None:
+    return None if place is None else path_of(place)
 
 
 def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:

@@ -23,7 +23,8 @@ _NAMES = {
     **{role: NAMES[role] for role in (*PLACES, "value")},
     "key_error": tuple(f"key {reason}" for reason in REASONS),
     "value_error": (*(f"value {reason}" for reason in REASONS), *REASONS),
-    **{f"{role}_marker": (f"{role} encoding",) for role in ("key", "value")},
+    "key_marker": ("key encoding",),
+    "value_marker": ("value encoding",),
     _MARK: (
         "tombstone",
         "is tombstone",
@@ -35,7 +36,7 @@ _NAMES = {
         "change type",
     ),
 }
-"""In words, the names of members by what they are: a role of ``Dialect``, or a mark of changes."""
+"""In words, the names of members by what they are: a role, a field beside one, or a mark of changes."""
 
 
 @lru_cache(NAMES_REMEMBERED)
@@ -47,7 +48,7 @@ def late_names(
     Of rows without an envelope, whose own members may be called anything, only names that contain ``kafka``.
     Marks of changes count unless the user says which field is the value.
     """
-    if layout not in JSON or dialect.listed or dialect.value is None:
+    if layout not in JSON or dialect.listed or dialect.value.place is None:
         return ()
     heads = {name for place in fields_read(dialect) for name in path_of(place)[:1]}
     return tuple(
@@ -58,7 +59,7 @@ def late_names(
         if "." not in name
         and name not in field_names
         and name not in heads
-        and (dialect.value or "kafka" in name.lower())
+        and (dialect.value.place or "kafka" in name.lower())
     )
 
 
@@ -67,8 +68,9 @@ def _is_open(dialect: Dialect, role: str) -> bool:
 
     Of reasons why a key or value is not there, a record may have several.
     """
-    may_be_absent = role == "value" or role.endswith(("_marker", "_error"))
-    return getattr(dialect, role) is None or (may_be_absent and bool(dialect.value))
+    markers = {"key_marker": dialect.key.marker, "value_marker": dialect.value.marker}
+    place = (dialect.places | dialect.judging | markers)[role]
+    return place is None or (role not in PLACES and bool(dialect.value.place))
 
 
 def _spellings(words: str) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ def refuse_late(dialect: Dialect, record: Mapping[str, Any], parts: Mapping[str,
         if companion == "error" and says_why(member) and content in (None, MISSING):
             raise UnreadableError(*not_exported(name, member, part, is_json=True))
         if role == _MARK and parts["value"] not in (None, MISSING) and str(member).lower() in DELETES:
-            raise UnreadableError(*marked_deletes([name], dialect.value or ""))
+            raise UnreadableError(*marked_deletes([name], dialect.value.place or ""))
         if role in PLACES or (companion == "marker" and isinstance(content, str)):
             raise _late(name, role if role in PLACES else f"{part}'s encoding", zero=_ZEROS.get(role))
 

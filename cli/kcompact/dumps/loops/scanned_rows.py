@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.count_names import ComposedName, CountName
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import DataRole, Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
@@ -118,21 +118,20 @@ class ScannedRows:
         valid = pa.py_buffer(np.packbits(~is_null, bitorder="little")) if is_null.any() else None
         buffers = [valid, pa.py_buffer(ends), pa.py_buffer(data)]
         keys = pa.Array.from_buffers(pa.binary(), self.count, buffers)
-        if self._dialect.key_encoding in {"text", "json"}:
-            return keys
-        return _decoded(keys, ENCODINGS[self._dialect.key_encoding])
+        encoding = self._dialect.key.encoding
+        return keys if encoding in {"text", "json"} else _decoded(keys, ENCODINGS[encoding])
 
-    def is_null(self, role: str) -> np.ndarray:
+    def is_null(self, role: DataRole) -> np.ndarray:
         """Whether the key or value of each row is null."""
         kinds = self[c.KEY_KIND if role == "key" else c.VALUE_KIND]
         return self._null_kinds(role)[kinds]
 
-    def _null_kinds(self, role: str) -> np.ndarray:
+    def _null_kinds(self, role: DataRole) -> np.ndarray:
         """Whether a field of each kind is null."""
         nulls = np.zeros(c.LITERAL + 1, bool)
         nulls[[c.NULL, c.LITERAL]] = True
-        nulls[c.MISSING] = getattr(self._dialect, f"missing_{role}") == "null"
-        nulls[c.EMPTY] = getattr(self._dialect, f"empty_{role}") == "null"
+        nulls[c.MISSING] = "missing" in self._dialect.of(role).nulls
+        nulls[c.EMPTY] = "empty" in self._dialect.of(role).nulls
         return nulls
 
     def _timestamps(self) -> np.ndarray:

@@ -40,10 +40,9 @@ def means_itself(file: DumpFile) -> bool:
     odd = dialect.offset is None and not file.wants_all
     odd = odd or dialect.null_word or dialect.listed or dialect.doubles
     odd = odd or dialect.reads_values
-    odd = odd or (
-        dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
-    )
-    odd = odd or "numbers" in {dialect.key_encoding, dialect.value_encoding}
+    encodings = {dialect.key.encoding, dialect.value.encoding}
+    odd = odd or (dialect.null_literal is not None and encodings != {"text"})
+    odd = odd or "numbers" in encodings
     return not odd and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}
 
 

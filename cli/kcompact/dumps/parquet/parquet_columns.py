@@ -28,7 +28,7 @@ def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -
     is_spark, is_dump = {*columns.names} >= _SPARK, _is_of_kafka_dump(schema)
     base = written_by(columns, options, spark=is_spark, aiven=is_aiven, kafka_dump=is_dump)
     dialect = column_dialect(columns, base, options)
-    timestamp, key = (type_at(schema, place) for place in (dialect.timestamp, dialect.key))
+    timestamp, key = (type_at(schema, place) for place in (dialect.timestamp, dialect.key.place))
     if timestamp is not None and pa.types.is_timestamp(timestamp):
         dialect = replace(dialect, timestamp_unit=timestamp.unit, is_zoneless=timestamp.tz is None)
     elif timestamp is not None and pa.types.is_temporal(timestamp):

@@ -88,17 +88,18 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             sample = _sample(source, groups[0], place) if groups else []
         except (UnreadableError, KeyError):
             sample = []  # reported when the whole is read; where two columns have this name, below
-        notes = check_events(path, replace(PARQUET["parquet"], value=place), parsed_values(sample), options)
+        dialect = PARQUET["parquet"].with_places({"value": place})
+        notes = check_events(path, dialect, parsed_values(sample), options)
         notes += () if options.tombstone else note_on_python_texts(sample)
         with reading_footer(path, data):  # a name or zone in it may be no text
             dialect = parquet_dialect(columns, schema, options)
         if dialect.offset is None and "offset" not in options.fields:
             _refuse_offsets_of_pandas(path, schema)
         if groups and (marks := marks_of(dialect, columns.names)):
-            rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value])])
+            rows = _first_rows(source, groups[0], [*marks, *filter(None, [dialect.value.place])])
             flag = check_delete_flags(path, dialect, rows, marks, options)
             dialect = replace(dialect, delete_flag=flag)
-        places = [part for part in (dialect.key, dialect.value) if part]
+        places = [part for part in (dialect.key.place, dialect.value.place) if part]
         of_bytes = {part for part in places if is_bytes_at(schema, part)}
         parts = [part for part in places if part not in of_bytes or takes_no_null(schema, part)]
         if groups and parts:
@@ -266,7 +267,7 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
                 positions, [group.number << GROUP_SHIFT, (group.number + 1) << GROUP_SHIFT]
             )
             if first < behind:
-                value = file.dialect.value
+                value = file.dialect.value.place
                 # The index pass relies on statistics that count no null: here the values are checked.
                 never_null = value if value and has_no_null(source, group, value) else None
                 for rows in _rows_of(source, group, positions[first:behind] & _IN_GROUP, never_null):

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from kcompact.broker.log_names import LogName
 from kcompact.digits import INT_MAX, LARGEST_OFFSET
-from kcompact.dumps.dialects.dialect import JUDGING, ROLES, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, ERRORS, Dialect
 from kcompact.dumps.dialects.paths import columns_beside
 from kcompact.dumps.loops.scanned_rows import Misfit, note_logs, only_wanted
 from kcompact.dumps.parquet.parquet_columns import (
@@ -34,8 +34,6 @@ from kcompact.dumps.records.value_keys import ValueKeys
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-_PLACES = ("topic", "partition", "offset", "timestamp", "timestamp_type", *JUDGING)
-
 
 class ParquetReader:
     """Makes Records of a file's rows. ``values``: read values and headers, and not only whether they are."""
@@ -47,24 +45,26 @@ class ParquetReader:
             values
             or self._dialect.reads_values
             or self._dialect.null_literal is not None
-            or self._dialect.empty_value == "null"
-            or "empty" in self._dialect.doubtful_value
+            or "empty" in self._dialect.value.nulls | self._dialect.value.doubtful
             or "value" in self._rules.sized
         )
-        self._headers = values
-        value = type_at(file.shape.schema, self._dialect.value)
+        places = self._dialect.places | self._dialect.judging
+        self._places = {role: place for role, place in places.items() if place is not None}
+        if not values:
+            self._places.pop("headers", None)
+        value = type_at(file.shape.schema, self._dialect.value.place)
         is_typed = value is not None and (pa.types.is_struct(value) or pa.types.is_map(value))
         keyed = ValueKeys(file, notes, is_typed=is_typed).keyed
         self._keyed = keyed if self._dialect.reads_values else None
         self._ordinal = 0
-        kind = type_at(file.shape.schema, self._dialect.key)
+        kind = type_at(file.shape.schema, self._dialect.key.place)
         if kind is not None and not is_ours(file.shape.schema):
             notes.key_type = key_type(kind)
 
     def records(self, source: "parquet.ParquetFile", group: RowGroup) -> Iterator[Record]:
         """All records of a row group. Raises UnreadableError."""
         value = self.value_column(source, group)
-        names = [getattr(self._dialect, role) for role in self._roles() if role != "value"]
+        names = [place for role, place in self._places.items() if role != "value"]
         columns = [name for name in (*names, value) if name]
         read_columns = None if value == "" else list(dict.fromkeys(columns))
         return self._of(batches_of(source, group, read_columns), group.number, value)
@@ -74,7 +74,7 @@ class ParquetReader:
         if self._rules.is_conversion:
             names = columns_of(self._rules.file.path, rows.schema).names
             self._rules.see_beside(columns_beside(names, self._dialect))
-        return self._of(rows.to_batches(), number, self._dialect.value)
+        return self._of(rows.to_batches(), number, self._dialect.value.place)
 
     def _of(self, batches: Iterable[pa.RecordBatch], number: int, value: str | None) -> Iterator[Record]:
         row = 0
@@ -105,9 +105,9 @@ class ParquetReader:
             rules.to_timestamp_type(fields.get("timestamp_type", MISSING), timestamp),
         )
         rules.refuse_delete(fields.get("delete_flag", MISSING), value)
-        for role in ("key", "value"):
+        for role, error in ERRORS.items():
             if fields.get(role) is None:
-                rules.refuse_error(fields.get(f"{role}_error", MISSING), role)
+                rules.refuse_error(fields.get(error, MISSING), role)
         self._ordinal += 1
         if record.key:
             rules.check_key(record.key, record.offset)
@@ -115,12 +115,9 @@ class ParquetReader:
                 refuse_rounded(float(record.key.strip(b'"')), self._dialect)  # NaN is text in JSON
         return record if self._keyed is None else self._keyed(record)
 
-    def _roles(self) -> list[str]:
-        return [role for role in (*ROLES, *JUDGING) if role != "headers" or self._headers]
-
     def value_column(self, source: "parquet.ParquetFile", group: RowGroup) -> str | None:
         """The column to read for the value; None: the row group says that none of its values is null."""
-        value = self._dialect.value
+        value = self._dialect.value.place
         if self.needs_values or not value:
             return value
         leaf = _first_leaf(source.schema_arrow, value)
@@ -129,18 +126,15 @@ class ParquetReader:
     def _fields(self, batch: pa.RecordBatch, value: str | None) -> dict[str, list[Any]]:
         """A list of values for each role that the dump has."""
         fields: dict[str, list[Any]] = {}
-        for role in self._roles():
-            name = getattr(self._dialect, role)
-            if name is None:
-                continue
+        for role, name in self._places.items():
             if role == "value" and not self.needs_values:
                 fields[role] = _presence(batch, name if value else None)
                 continue
             column = column_at(batch, name)
-            if role in _PLACES:
-                fields[role] = scalars_of(column)
+            if role == "headers":
+                fields[role] = nested_of(column)
             else:
-                fields[role] = nested_of(column) if role == "headers" else bytes_of(column)
+                fields[role] = bytes_of(column) if role in DATA_ROLES else scalars_of(column)
         return fields
 
 
@@ -195,12 +189,12 @@ class RowGroupRows:
 
     def _is_ordinary(self) -> bool:
         dialect, schema = self._dialect, self._source.schema_arrow
-        types = {role: type_at(schema, getattr(dialect, role)) for role in _ROLES}
+        types = {role: type_at(schema, dialect.places[role]) for role in _ROLES}
         time = types["timestamp"]
         return bool(
             not self._reader.needs_values
             and not dialect.is_judged
-            and dialect.empty_key != "null"
+            and "empty" not in dialect.key.nulls
             and all(types[role] is not None for role in ("topic", "partition", "offset", "key"))
             and pa.types.is_string(types["topic"])
             and pa.types.is_binary(types["key"])
@@ -223,7 +217,7 @@ class RowGroupRows:
 
     def _batches(self, group: RowGroup) -> Iterator[tuple[pa.RecordBatch, int]]:
         value = self._reader.value_column(self._source, group)
-        names = [getattr(self._dialect, role) for role in _ROLES]
+        names = [self._dialect.places[role] for role in _ROLES]
         read_columns = [name for name in (*names, value) if name]
         least, larger = divmod(group.end - group.start, group.rows)
         start = 0
@@ -247,7 +241,7 @@ class RowGroupRows:
             yield only_wanted(index_batch, self._file, logs), start
 
     def _column(self, batch: pa.RecordBatch, role: str) -> pa.Array:
-        column = column_at(batch, getattr(self._dialect, role))
+        column = column_at(batch, str(self._dialect.places[role]))
         return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
     def _logs(self, batch: pa.RecordBatch) -> tuple[np.ndarray, dict[int, LogName]]:
@@ -271,11 +265,10 @@ class RowGroupRows:
         return np.where(stored < 0, -1, stored // PER_MS[column.type.unit])
 
     def _is_null(self, batch: pa.RecordBatch, value: str | None) -> np.ndarray:
-        if value is None or self._dialect.value is None:
-            return np.full(batch.num_rows, self._dialect.value is None)
-        return np.asarray(
-            column_at(batch, self._dialect.value).is_null().to_numpy(zero_copy_only=False), bool
-        )
+        place = self._dialect.value.place
+        if value is None or place is None:
+            return np.full(batch.num_rows, place is None)
+        return np.asarray(column_at(batch, place).is_null().to_numpy(zero_copy_only=False), bool)
 
 
 def _whole_numbers(column: pa.Array) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.count_names import ComposedName, CountName
-from kcompact.dumps.dialects.dialect import JSON, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, JSON, DataRole, Dialect, NullForm
 from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import is_size, is_size_of_null, not_exported, says_why
@@ -81,14 +81,11 @@ class FieldRules:
         self._counts_keys = keys_of_values or not self.dialect.key_fields  # else nobody asks for them
         self.topic = file.topic
         self.partition = file.partition
-        self._decoders = {
-            "key": ENCODINGS[self.dialect.key_encoding],
-            "value": ENCODINGS[self.dialect.value_encoding],
-        }
+        self._decoders = {role: ENCODINGS[self.dialect.of(role).encoding] for role in DATA_ROLES}
         self._literals = frozenset(word.encode() for word in self.dialect.null_words)
         self._literal = (self.dialect.null_literal or "").encode()
-        errors = {"key": self.dialect.key_error or "", "value": self.dialect.value_error or ""}
-        self.sized = {role for role, field in errors.items() if is_size(field, role)}  # in Kafka, by a field
+        # In Kafka, by a field.
+        self.sized = {role for role in DATA_ROLES if is_size(self.dialect.of(role).error or "", role)}
 
     def count(self, name: CountName, example: str | None = None) -> None:
         """One more of what ``name`` counts."""
@@ -144,7 +141,7 @@ class FieldRules:
         return _whole_number(raw, "offset", LARGEST_OFFSET, self.dialect.offset)
 
     def _lacking(self, role: str) -> UnreadableError:
-        place = getattr(self.dialect, role) or role
+        place = self.dialect.places[role] or role
         hint = f"name the field with --fields {role}=FIELD, if it has another name here"
         if role != "topic" and self.file.layout in JSON:
             program = f'if type == "array" then .[] else . end | {in_jq(path_of(place))} //= 0'
@@ -206,12 +203,12 @@ class FieldRules:
             hint = _ENCODINGS_HINT if is_unknown else headers_hint(raw, dialect) or DAMAGED_HINT
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
 
-    def null_or_empty(self, role: str, form: str, beside: Any = MISSING) -> bytes | None:
+    def null_or_empty(self, role: DataRole, form: NullForm, beside: Any = MISSING) -> bytes | None:
         """The key or value that a "missing" or "empty" one stands for, or the size ``beside`` it says."""
         if role in self.sized and is_size_of_null(beside):
             return None
         self.count(ComposedName(f"{form}_{role}"))
-        return None if getattr(self.dialect, f"{form}_{role}") == "null" else b""
+        return None if form in self.dialect.of(role).nulls else b""
 
     def is_literal(self, text: bytes, role: str) -> bool:
         """Whether text is the dialect's word for null."""
@@ -222,25 +219,26 @@ class FieldRules:
             self.count(ComposedName(f"upper_literal_{role}"))
         return True
 
-    def stored(self, data: bytes, role: str, beside: Any = MISSING) -> bytes | None:
+    def stored(self, data: bytes, role: DataRole, beside: Any = MISSING) -> bytes | None:
         """The key or value that bytes of a typed format stand for, which tells null itself."""
         if not data:
-            if "empty" in getattr(self.dialect, f"doubtful_{role}") or role in self.sized:
+            if "empty" in self.dialect.of(role).doubtful or role in self.sized:
                 return self.null_or_empty(role, "empty", beside)
-            return None if getattr(self.dialect, f"empty_{role}") == "null" else b""
+            return None if "empty" in self.dialect.of(role).nulls else b""
         return None if self.is_literal(data, role) else data
 
     def refuse_delete(self, flag: Any, value: bytes | None) -> None:
         """Raise UnreadableError where the dialect's ``delete_flag`` is set beside a value that is no null."""
         if flag is not MISSING and value is not None and str(flag).lower() in FLAGS_SET:
-            raise UnreadableError(*marked_deletes([str(self.dialect.delete_flag)], str(self.dialect.value)))
+            raise UnreadableError(
+                *marked_deletes([str(self.dialect.delete_flag)], str(self.dialect.value.place))
+            )
 
-    def refuse_error(self, reason: Any, role: str) -> None:
+    def refuse_error(self, reason: Any, role: DataRole) -> None:
         """Raise UnreadableError where a field gives the reason why the key or value is not there."""
         if reason is not MISSING and says_why(reason):
-            field = getattr(self.dialect, f"{role}_error")
-            is_json = self.file.layout in JSON
-            raise UnreadableError(*not_exported(field, reason, role, is_json=is_json))
+            field, is_json = self.dialect.of(role).error, self.file.layout in JSON
+            raise UnreadableError(*not_exported(str(field), reason, role, is_json=is_json))
 
     @staticmethod
     def encoding_of(mark: Any, role: str) -> str | None:
@@ -254,12 +252,12 @@ class FieldRules:
                 f"the {role} is in an encoding that kcompact does not read: {shown(mark)}", _ENCODINGS_HINT
             ) from error
 
-    def decoded(self, text: bytes, role: str, encoding: str | None = None) -> bytes:
+    def decoded(self, text: bytes, role: DataRole, encoding: str | None = None) -> bytes:
         """The bytes that encoded text stands for; by default in the dialect's encoding."""
         try:
             return (ENCODINGS[encoding] if encoding else self._decoders[role])(text)
         except ValueError as error:
-            encoding = encoding or getattr(self.dialect, f"{role}_encoding")
+            encoding = encoding or self.dialect.of(role).encoding
             raise UnreadableError(
                 f"the {role} is not {encoding}, which {self.dialect.tool} writes",
                 "if the dump comes from another tool, name its dialect with --dialect"

@@ -31,7 +31,7 @@ class ValueKeys:
         self._notes = notes
         self._is_bare = self._dialect.is_event and file.layout in {"json_lines", "json_objects"}
         # What was JSON has all digits of a number.
-        is_row_of_columns = self._dialect.value == "" and file.layout in {"avro", "parquet"}
+        is_row_of_columns = self._dialect.value.place == "" and file.layout in {"avro", "parquet"}
         self._has_types = is_typed or is_row_of_columns
         names = [_before(name) for name in self._dialect.key_fields] + list(self._dialect.key_fields)
         self._names = {*names, *(part for name in names for part in path_of(name))}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from kcompact.dumps.count_names import ComposedName
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, ERRORS, DataRole, Dialect
 from kcompact.dumps.dialects.paths import fields_read
 from kcompact.dumps.json.json_text import end_of_value
 from kcompact.dumps.records.framed import MARK_WITHIN, TextShape
@@ -61,8 +61,6 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
 
 
 _ERRORS = "surrogateescape"
-_COMPANIONS = ("key_error", "value_error", "key_marker", "value_marker", "key_size", "value_size")
-_READ = (*ROLES, *_COMPANIONS, "delete_flag")
 _SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas has numbers with gaps as floats
 _ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
 NULL_TEXTS = {
@@ -142,7 +140,10 @@ class CsvReader:
         header = self._shape.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
         self._header = header if self._shape.has_header else None
         self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, labelled)]
-        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in _READ}
+        places = self._dialect.places | self._dialect.judging
+        self._index = {role: columns.get(place or "") for role, place in places.items()}
+        self._markers = {role: columns.get(self._dialect.of(role).marker or "") for role in DATA_ROLES}
+        self._sizes = {role: columns.get(self._dialect.of(role).size or "") for role in DATA_ROLES}
         read = set(fields_read(self._dialect)) if self._rules.is_conversion else set(columns)
         self._beside = {name: index for name, index in columns.items() if name not in read}
 
@@ -188,7 +189,7 @@ class CsvReader:
 
     def _see_escapes(self, cells: list[bytes | None]) -> None:
         """Count a row in which backslashes may stand for tabs and line ends; JSON has its own."""
-        texts = (cells[index] or b"" for role in ("key", "value") if (index := self._index[role]) is not None)
+        texts = (cells[index] or b"" for role in DATA_ROLES if (index := self._index[role]) is not None)
         for text in texts:
             if text != rb"\N" and not text.startswith((b"{", b"[")) and _ESCAPE.search(text):
                 self._rules.count("escapes", shown(text.decode("utf-8", "replace")))
@@ -261,7 +262,7 @@ class CsvReader:
             self._rules.check_key(key, offset)
         return key
 
-    def _bytes(self, cells: list[bytes | None], role: str) -> bytes | None:
+    def _bytes(self, cells: list[bytes | None], role: DataRole) -> bytes | None:
         """The bytes that a key or value cell stands for."""
         rules, index = self._rules, self._index[role]
         if index is None:
@@ -269,8 +270,8 @@ class CsvReader:
         rules.see(role)
         cell = cells[index]
         if not cell:
-            rules.refuse_error(self._text(cells, f"{role}_error"), role)
-            place = self._index[f"{role}_size"]
+            rules.refuse_error(self._text(cells, ERRORS[role]), role)
+            place = self._sizes[role]
             size = None if place is None else cells[place]
             if not size:
                 return rules.null_or_empty(role, "missing" if cell is None else "empty")
@@ -281,7 +282,7 @@ class CsvReader:
             rules.count(ComposedName(f"{_COUNTED[cell]}_{role}"))
         if role == "value" and not self._values:
             return cell
-        marker = self._index[f"{role}_marker"]
+        marker = self._markers[role]
         mark = None if marker is None else (cells[marker] or b"").decode("utf-8", _ERRORS)
         encoding = None if mark is None else rules.encoding_of(mark, role)
         return rules.decoded(cell, role, encoding)

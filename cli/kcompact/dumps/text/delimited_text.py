@@ -200,9 +200,10 @@ def delimiter_of(header: bytes, lines: list[bytes], signs: str) -> str:
 
 def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tuple[str, ...]) -> bool:
     """Whether quotes in sampled lines may be CSV's: where they are needed, or hardly belong to the data."""
+    parts = {named.topic, named.partition, named.offset, named.timestamp}
     places, texts = (
         [at for at, column in enumerate(columns) if column in roles]
-        for roles in ({named.topic, named.partition, named.offset, named.timestamp}, {named.key, named.value})
+        for roles in (parts, {named.key.place, named.value.place})
     )
     return _are_all_quoted(lines, delimiter, texts) or any(
         quoting_in(line, delimiter) or _are_quoted(line, delimiter, places) for line in lines

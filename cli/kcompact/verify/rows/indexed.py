@@ -11,6 +11,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.compact.offset_order import overlapping, unsorted_files
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.dumps.count_names import CountName
+from kcompact.dumps.dialects.dialect import DATA_ROLES
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.note_checks import check_notes, notes_by_file, refuse_doubts
@@ -28,7 +29,7 @@ from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import COLUMNS, COMMITTED
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
-_DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
+_DOUBTS = dict.fromkeys(DATA_ROLES, "what verify finds")
 
 _DOUBTED: dict[CountName, str] = {"replaced_values": "value_hash", "doubtful_headers": "headers_hash"}
 """By what is counted while records are read: the column that may be another one than the topic's."""
@@ -111,7 +112,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     remarks = check_notes(dump, by_file)
     refuse_torn_logs(dump, plan, summaries)
     dialects = {file.dialect for other in dumps if other is not dump for file in other.files}
-    is_null_beside = any(dialect.missing_value == "null" for dialect in dialects)
+    is_null_beside = any("missing" in dialect.value.nulls for dialect in dialects)
     refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_null_beside)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(

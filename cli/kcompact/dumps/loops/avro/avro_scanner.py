@@ -49,7 +49,7 @@ class AvroScanner:
         self._rules = np.zeros(RULES, np.int64)
         self._rules[BYTE_EXACT] = dialect.byte_exact
         self._rules[TOPIC_NEEDED] = file.topic is None
-        self._rules[WHOLE_VALUE] = dialect.value == ""
+        self._rules[WHOLE_VALUE] = dialect.value.place == ""
         self._rules[CONTENTS] = bool(extra)
         self._spans = np.zeros((len(ROLES), SPAN_FACTS), np.int64)
         self._stack = np.zeros((program.deepest, 2), np.int64)
@@ -111,9 +111,9 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None
 
 
 def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:
-    is_ruled = bool(dialect.null_literal) or "null" in (dialect.empty_key, dialect.empty_value)
-    has_columns = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
-    is_spelt = dialect.key_encoding == "text" and dialect.timestamp_unit in _UNITS
+    is_ruled = bool(dialect.null_literal) or "empty" in dialect.key.nulls | dialect.value.nulls
+    has_columns = not extra or (extra <= CONTENT_EXTRA and dialect.value.place != "")
+    is_spelt = dialect.key.encoding == "text" and dialect.timestamp_unit in _UNITS
     has_offset = dialect.offset is not None
     is_judged = is_ruled or dialect.reads_values or dialect.is_judged
     return has_columns and is_spelt and has_offset and not is_judged

@@ -49,8 +49,8 @@ from kcompact.dumps.loops.fields import (
 )
 
 # Rows of ``places``: the column of each part of a record, ABSENT if there is none.
-TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)
-KEY_ERROR, VALUE_ERROR, KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE, DELETE_FLAG, PLACES = range(7, 15)
+TOPIC, PARTITION, OFFSET, TIMESTAMP, TIMESTAMP_TYPE, KEY, VALUE, HEADERS = range(8)  # as in dialect.ROLES
+KEY_ERROR, VALUE_ERROR, KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE, DELETE_FLAG, PLACES = range(8, 16)
 ABSENT = -1
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _MARK = 0xEF  # the first byte of a byte order mark: which one it is, the reference tells

@@ -46,9 +46,6 @@ from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.text.csv_reader import CsvShape
 
 _QUOTINGS = {"rfc4180": RFC4180, "backslash": BACKSLASH, "none": NONE}
-_PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-_JUDGED = ("key_error", "value_error", "key_marker", "value_marker")
-_PLACED = (*_PARTS, *_JUDGED, "key_size", "value_size", "delete_flag")
 _LABELS = {
     "timestamp": OF_TIMESTAMP,
     "partition": OF_PARTITION,
@@ -74,8 +71,10 @@ class CsvScanner:
         words = [word.encode() for word in dialect.null_words]
         self._words = np.frombuffer((words[0] + words[-1]) if words else b"", np.uint8).copy()
         columns = {name: index for index, name in enumerate(shape.columns) if name}
-        named = [columns.get(getattr(dialect, role) or "", ABSENT) for role in _PLACED]
-        self._places = np.array(named, np.int64)
+        key, value = dialect.key, dialect.value
+        beside = (key.error, value.error, key.marker, value.marker, key.size, value.size, dialect.delete_flag)
+        places = (*dialect.places.values(), *beside)
+        self._places = np.array([columns.get(place or "", ABSENT) for place in places], np.int64)
         assert len(self._places) == PLACES  # noqa: S101  two tables that belong together
         self._rules = np.zeros(RULES, np.int64)
         self._rules[BYTE_EXACT] = dialect.byte_exact
@@ -108,7 +107,7 @@ class CsvScanner:
     def _contents(
         self, rows: ScannedRows, window: Window, keys: pa.Array, names: frozenset[str]
     ) -> dict[str, pa.Array]:
-        values = values_of(write_cells, window, rows, self._dialect.value_encoding, names)
+        values = values_of(write_cells, window, rows, self._dialect.value.encoding, names)
         starts, ends = rows[c.HEADERS_START].copy(), rows[c.HEADERS_END].copy()
         cells, cell_ends = texts_of(write_cells, window, starts, ends, rows[c.FLAGS] & c.HEADERS_ESCAPED)
         bounds = np.concatenate([[0], cell_ends])
@@ -130,11 +129,12 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> CsvScanner | None:
 def _covers(file: DumpFile) -> bool:
     dialect: Dialect = file.dialect
     shape: CsvShape = file.shape
-    if not {dialect.key, dialect.value, dialect.offset or dialect.key} <= set(shape.columns):
+    key, value = dialect.key, dialect.value
+    if not {key.place, value.place, dialect.offset or key.place} <= set(shape.columns):
         return False
     if dialect.labelled and not (shape.takes_rest and dialect.timestamp_unit == "ms"):
         return False
-    if "json" in (dialect.key_encoding, dialect.value_encoding):
+    if "json" in (key.encoding, value.encoding):
         return False
     if len({len(word.encode()) for word in dialect.null_words}) > 1:
         return False

@@ -10,14 +10,11 @@ from kcompact.dumps.dialects.paths import path_of
 
 # Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths, and
 # last the names that refuse a record where they say something (``Dialect.late_names``).
-TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, TIMESTAMP_TYPE = range(8)
+TOPIC, PARTITION, OFFSET, TIMESTAMP, TIMESTAMP_TYPE, KEY, VALUE, HEADERS = range(8)  # as in dialect.ROLES
 MARKERS, DELETE_FLAG, ERRORS, PREFIXES = 8, 10, 11, 15
 # Columns of the table.
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
-_PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers", "timestamp_type")
-_MARKERS = ("key_marker", "value_marker", "delete_flag")  # null and false say nothing
-_ERRORS = ("key_error", "value_error", "key_base64", "value_base64")  # null says nothing
 _REMEMBERED = 64  # of ten thousand small files most are of one
 _LONGEST_NAME = 64
 _WORD = 8
@@ -37,7 +34,10 @@ class JsonNames(NamedTuple):
 @lru_cache(_REMEMBERED)
 def json_names(dialect: Dialect) -> JsonNames | None:
     """The table for a dialect; None where it has names of a kind that the loop does not look for."""
-    paths = [_path(getattr(dialect, role)) for role in (*_PARTS, *_MARKERS, *_ERRORS)]
+    key, value = dialect.key, dialect.value
+    markers = (key.marker, value.marker, dialect.delete_flag)  # null and false say nothing
+    errors = (key.error, value.error, key.base64, value.base64)  # null says nothing
+    paths = [_path(place) for place in (*dialect.places.values(), *markers, *errors)]
     named = [path for path in paths if path is not None]
     nested = any(outer != inner and inner[: len(outer)] == outer for outer in named for inner in named)
     if nested or len(set(named)) < len(named) or any(_is_odd(name) for path in named for name in path):

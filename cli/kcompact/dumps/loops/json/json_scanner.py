@@ -60,8 +60,8 @@ class JsonScanner:
         self._literal = np.frombuffer((dialect.null_literal or "").encode(), np.uint8).copy()
         self._rules = np.zeros(RULES, np.int64)
         self._rules[BYTE_EXACT] = dialect.byte_exact
-        self._rules[JSON_KEYS] = dialect.key_encoding == "json" or dialect.canonical_keys
-        self._rules[TYPED_KEYS] = dialect.key_encoding == "json"
+        self._rules[JSON_KEYS] = dialect.key.encoding == "json" or dialect.canonical_keys
+        self._rules[TYPED_KEYS] = dialect.key.encoding == "json"
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[CONTENTS] = bool(extra)
         self._rules[KINDS] = bool(extra & KIND_EXTRA)
@@ -91,7 +91,7 @@ class JsonScanner:
     def _contents(
         self, rows: ScannedRows, window: Window, keys: pa.Array, names: frozenset[str]
     ) -> dict[str, pa.Array]:
-        values = values_of(write_texts, window, rows, self._dialect.value_encoding, names)
+        values = values_of(write_texts, window, rows, self._dialect.value.encoding, names)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
         return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)
@@ -111,7 +111,7 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None
     dialect: Dialect = part.file.dialect
     names = json_names(dialect)
     tells = extra <= KIND_EXTRA | CONTENT_EXTRA and (
-        not extra & KIND_EXTRA or dialect.value_encoding in SPELT
+        not extra & KIND_EXTRA or dialect.value.encoding in SPELT
     )
     is_read = means_itself(part.file) and (dialect.literal_keys or dialect.null_literal is None)
     return JsonScanner(part, names, extra) if names is not None and is_read and tells else None
