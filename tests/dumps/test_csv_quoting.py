@@ -409,6 +409,18 @@ def test_cells_that_are_all_in_quotes_are_asked_about(tmp_path: Path, columns: s
     assert "--dialect csv if they are CSV's (--dialect spark-csv if" in str(refused.value.hint)
 
 
+def test_cells_of_which_some_are_in_quotes_are_asked_about(tmp_path: Path) -> None:
+    """Flink quotes what is long, whether it needs that or not; the quotes were taken for the value's."""
+    path = tmp_path / "part-0-file-0"
+    path.write_text('t,0,0,a,bnVsbA==\nt,0,1,b,"eyJrZXkiOiJrIiwidmFsdWUiOiJ2In0="\nt,0,2,a,\n')
+    columns = ("topic", "partition", "offset", "key", "value")
+    with pytest.raises(InputError, match="cells in quotes") as refused:
+        open_one(path, columns=columns, delimiter=",")
+    assert "--dialect csv if" in str(refused.value.hint)
+    values = [record.value for record in records_of(path, columns=columns, delimiter=",", dialect="csv")]
+    assert values == [b"bnVsbA==", b"eyJrZXkiOiJrIiwidmFsdWUiOiJ2In0=", None]
+
+
 def test_cells_in_which_a_backslash_stands_before_quotes_are_asked_about(tmp_path: Path) -> None:
     path = tmp_path / "part-00000.csv"
     path.write_text('a,"{\\"id\\":1}",7\nb,plain,8\n')
@@ -420,7 +432,10 @@ def test_cells_in_which_a_backslash_stands_before_quotes_are_asked_about(tmp_pat
     assert values == [b'{"id":1}', b"plain"]
 
 
-@pytest.mark.parametrize("text", ['"a"\t{"n":"1"}\n"b"\t"x"\n', 'a\t"x"\nb\t"y"\n', '"a"\tx\n'])
+@pytest.mark.parametrize(
+    "text",
+    ['"a"\t{"n":"1"}\n"b"\t"x"\n', 'a\t"x"\nb\t"y"\n', '"a"\tx\n', 'a\t"x"\nb\t{"n":1}\nc\t\\N\nd\t7\n'],
+)
 def test_json_in_some_cells_is_not_asked_about(tmp_path: Path, text: str) -> None:
     path = tmp_path / "d-0.tsv"
     path.write_text(text)

@@ -205,9 +205,10 @@ def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tupl
         [at for at, column in enumerate(columns) if column in roles]
         for roles in (parts, {named.key.place, named.value.place})
     )
-    return _are_all_quoted(lines, delimiter, texts) or any(
-        quoting_in(line, delimiter) or _are_quoted(line, delimiter, places) for line in lines
-    )
+    rows = [row for line in lines if len(row := line.split(delimiter.encode())) == len(columns)]
+    if _are_all_quoted(lines, delimiter, texts) or any(_is_mixed([row[at] for row in rows]) for at in texts):
+        return True
+    return any(quoting_in(line, delimiter) or _are_quoted(line, delimiter, places) for line in lines)
 
 
 def _are_quoted(line: bytes, delimiter: str, columns: list[int]) -> bool:
@@ -221,6 +222,12 @@ def _are_all_quoted(lines: list[bytes], delimiter: str, columns: list[int]) -> b
     rows = [line.split(delimiter.encode()) for line in lines]
     cells = [row[at] for row in rows for at in columns if at < len(row) and row[at]]
     return len(columns) > 1 and bool(cells) and all(map(_QUOTED.fullmatch, cells))
+
+
+def _is_mixed(column: list[bytes]) -> bool:
+    """Whether some cells are in quotes, and others neither null nor JSON, so that the quotes are not JSON's."""
+    texts = [cell for cell in column if cell not in (b"", b"\\N", *_NULLS)]
+    return any(map(_QUOTED.fullmatch, texts)) and not all(map(reads_as_json, texts))
 
 
 _QUOTED = re.compile(rb'".*"', re.DOTALL)
