@@ -52,7 +52,7 @@ TOLD = {
     "rpk-24.3-pretty-print-false.jsonl": Told("rpk"),
     "rpk-23.3.json": Told("rpk", "json_objects", merged=True, doubt=True),
     "franz-go-1-kgo-record.jsonl": Told("franz-go"),
-    "kafka-go-0.4-message.jsonl": Told("kafka-go"),
+    "kafka-go-0.4-message.jsonl": Told("kafka-go", merged=True, doubt=True),
     "sarama-1-consumer-message.jsonl": Told("sarama"),
     "confluent-go-2-message.jsonl": Told("confluent-go"),
     "confluent-dotnet-2-consume-result.jsonl": Told("confluent-dotnet"),

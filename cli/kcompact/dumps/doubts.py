@@ -81,7 +81,7 @@ def _is_settled(
     return is_null or notes.fields_seen.get("record", 0) > quoted
 
 
-_FORMS = {"missing": "no", "empty": "an empty"}
+_FORMS = {"missing": "no", "empty": "an empty", "null": "a null"}
 _WHERE_QUOTED_ONLY = "a tool that quotes only where it must, such as pandas,"
 _NEEDLESS_QUOTES: dict[str, tuple[CountName, ...]] = {
     "key": ("empty_key", "empty_value", "quoted_words"),
@@ -112,7 +112,7 @@ def _hint(role: str, counts: Mapping[NullForm, int], words: list[str], beside: S
     ``beside``: the file's notes, where a value that is not there is a tombstone in another dump.
     """
     if "literal" not in counts:
-        return _HINTS[role]
+        return _NULLS_OF_JSON if role == "value" and "null" in counts else _HINTS[role]
     others = "missing" in counts or "empty" in counts
     if role == "key":
         answers = [
@@ -135,6 +135,10 @@ def _hint(role: str, counts: Mapping[NullForm, int], words: list[str], beside: S
     return f"say what the word means: {', '.join(answers)}"
 
 
+_NULLS_OF_JSON = (
+    "say which it is: --tombstone null where all are tombstones, --tombstone none where all are empty; where"
+    " there are both, export with a tool that tells them apart, such as kcat -J"
+)
 _HINTS = {
     "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",
     "key": "say what such a key is: --missing-key null|empty",

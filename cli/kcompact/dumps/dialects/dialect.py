@@ -18,8 +18,10 @@ Quoting = Literal["quoting"]
 QUOTING: Quoting = "quoting"
 """Instead of a count: how cells are quoted shows whether the tool tells null from empty (``doubts.py``)."""
 
-NullForm = Literal["missing", "empty", "literal"]
-"""A field that is not there, one of length zero, or the text ``Dialect.null_literal``."""
+NullForm = Literal["missing", "empty", "null", "literal"]
+"""A field that is not there, one of length zero, JSON's null where ``Dialect.empty_as_null``, or the text
+``Dialect.null_literal``.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class DataField:
 
     place: str | None  # a dotted path; None: the dump never has it
     encoding: str = "text"  # a name in encodings.ENCODINGS
-    nulls: frozenset[NullForm] = frozenset({"missing"})  # of "missing" and "empty"; the other one is empty
+    nulls: frozenset[NullForm] = frozenset({"missing"})  # but "literal"; the other forms are empty
     doubtful: frozenset[NullForm] = frozenset()  # forms that the tool writes for more than one thing
     # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all;
     # or QUOTING.
@@ -81,6 +83,8 @@ class Dialect:
     null_literal: str | None = None  # text that stands for null
     literal_keys: bool = True  # ... as a key, too, and not for itself
     null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON
+    empty_as_null: bool = False  # a JSON null is what is empty, too
+    has_markers: bool = False  # markers of transactions, and what was aborted, are records like any other
 
     delete_flag: str | None = None  # a field that is false in all first records, and may tell of deletes
     late_names: tuple[tuple[str, str], ...] = ()  # (role, member): JSON in which no first record had it

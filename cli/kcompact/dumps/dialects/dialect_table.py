@@ -13,10 +13,10 @@ BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 _FILES = """
     kcat akhq control-center spark-json spark-json-text spark-csv spark-csv-hex spark-avro spark-parquet
     lambda exporter-importer karapace-v1 karapace-v2 debezium debezium-schema canal maxwell nussknacker text
-    kaskade
+    kaskade franz-go kafka-go sarama
 """
 _SOURCES = """
-    franz-go kafka-go sarama confluent-go confluent-dotnet filebeat
+    confluent-go confluent-dotnet filebeat
     rpk rpk-meta-only kafbat kafbat-csv kafkactl kaf kaf-each-row kt kcl trubka esque zoe redpanda-console
     redpanda-console-csv kafdrop lenses guardian kafka-snapshot rest-proxy aiven aiven-csv
     aiven-avro lenses-avro kafka-dump-parquet denktmit console-consumer dump-log confluent

@@ -55,7 +55,11 @@ COMMAND_LINE = (
         signature=names("Topic Partition Offset Key Value Headers Time"),
         order=("Topic", "Partition", "Offset", "Key", "Value", "Headers", "Time"),
         likely_base64=True,  # a struct of one's own may have these names, with text
-        **fields("Topic Partition Offset timestamp=Time Key Value Headers", encoding="base64"),
+        **fields("Topic Partition Offset timestamp=Time Headers"),
+        **fields("Key Value", encoding="base64", nulls=forms("missing", "null"), doubtful=forms("null")),
+        empty_as_null=True,
+        has_markers=True,
+        notes=("kafka-go writes null for what is empty, in headers, too",),
     ),
     Dialect(
         name="sarama",

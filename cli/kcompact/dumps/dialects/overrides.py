@@ -12,9 +12,10 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 
 _TOMBSTONES: dict[str, frozenset[NullForm]] = {
-    **dict.fromkeys(("null", "none"), forms()),
-    "missing": forms("missing"),
-    "empty": forms("missing", "empty"),
+    "null": forms("null"),
+    "missing": forms("missing", "null"),
+    "empty": forms("missing", "empty", "null"),
+    "none": forms(),
 }
 
 
@@ -72,7 +73,7 @@ _ROW = re.compile(r"^(?:payload\.)?(?:(?:after|before|data|fullDocument|document
 def _with_missing_key(dialect: Dialect, meaning: str) -> Dialect:
     if meaning not in {"null", "empty", "text"}:
         raise InputError(f"--missing-key {meaning}", hint="it is null, empty or text")
-    key, same = dialect.key, forms("missing")
+    key, same = dialect.key, forms("missing", "null")
     # Whether what is empty in quotes is null, too, a sample of the rows says: text_recognition.py.
     is_doubtful = "empty" in key.doubtful and key.settled_by != QUOTING
     if is_doubtful or TYPED.issuperset(dialect.layouts):

@@ -21,6 +21,7 @@ from kcompact.dumps.json.json_text import (
     repeated_names,
 )
 from kcompact.dumps.json.late_members import refuse_late
+from kcompact.dumps.json.transaction_markers import refuse_marker
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
@@ -68,6 +69,8 @@ class JsonReader:
             refuse_late(self._dialect, parsed.value, parts)
         if rules.is_conversion and parsed.value is not None:
             rules.see_beside(members_beside(parsed.value, self._places))
+        if self._dialect.has_markers:
+            refuse_marker(self._get(parsed, paths["key"]), self._get(parsed, paths["value"]))
         value = self._value(parsed)
         rules.refuse_delete(self._get(parsed, self._flag), value)
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
@@ -177,7 +180,7 @@ class JsonReader:
             self._rules.see(role)
         self._rules.refuse_error(self._get(parsed, self._errors[role]), role)
         if raw is None:
-            return None
+            return self._rules.null_or_empty(role, "null") if self._dialect.empty_as_null else None
         instead = self._instead(parsed, role)
         return self._rules.null_or_empty(role, "missing") if instead is None else instead
 

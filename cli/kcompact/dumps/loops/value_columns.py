@@ -39,6 +39,7 @@ def means_itself(file: DumpFile) -> bool:
     dialect: Dialect = file.dialect
     odd = dialect.offset is None and not file.wants_all
     odd = odd or dialect.null_word or dialect.listed or dialect.doubles
+    odd = odd or dialect.empty_as_null or dialect.has_markers
     odd = odd or dialect.reads_values
     encodings = {dialect.key.encoding, dialect.value.encoding}
     odd = odd or (dialect.null_literal is not None and encodings != {"text"})

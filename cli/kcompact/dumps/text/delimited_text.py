@@ -225,7 +225,7 @@ def _are_all_quoted(lines: list[bytes], delimiter: str, columns: list[int]) -> b
 
 
 def _is_mixed(column: list[bytes]) -> bool:
-    """Whether some cells are in quotes, and others neither null nor JSON, so that the quotes are not JSON's."""
+    """Whether some cells are in quotes, and others neither null nor JSON, so that quotes are not JSON's."""
     texts = [cell for cell in column if cell not in (b"", b"\\N", *_NULLS)]
     return any(map(_QUOTED.fullmatch, texts)) and not all(map(reads_as_json, texts))
 

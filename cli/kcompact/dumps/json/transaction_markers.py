@@ -1,0 +1,22 @@
+"""Markers of transactions that a client's library hands out as if they were records of the topic."""
+
+from typing import Any
+
+from kcompact.dumps.records.layout import UnreadableError
+
+# As base64: version 0 and the type; version 0 and the coordinator's epoch.
+_KEYS = frozenset({"AAAAAA==", "AAAAAQ=="})
+_VALUE_LENGTH = 8
+_VERSION = "AA"
+
+
+def refuse_marker(key: Any, value: Any) -> None:
+    """Raise UnreadableError for a marker: where there is one, what was aborted is among the records."""
+    if not isinstance(key, str) or not isinstance(value, str):
+        return
+    if key in _KEYS and len(value) == _VALUE_LENGTH and value.startswith(_VERSION):
+        raise UnreadableError(
+            f"a marker of a transaction (key {key}), which segmentio/kafka-go reads as a record, as it does"
+            " what was aborted: nobody can tell which records were",
+            "export with a tool that leaves both out, such as kcat -J",
+        )
