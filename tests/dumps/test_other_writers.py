@@ -37,6 +37,14 @@ def dialect_of(path: Path, **options: Any) -> str:
         return dump.files[0].dialect.name
 
 
+def test_objects_of_python_are_no_keys(tmp_path: Path) -> None:
+    """As the file sink of Quix Streams writes keys that are no bytes: none superseded another."""
+    texts = [f"<quixstreams.sinks.base.item.SinkItem object at 0x7f2816d0{n}>" for n in (5850, 5990)]
+    path = lines(tmp_path / "t.jsonl", *({"_timestamp": 1, "_key": text, "_value": "v"} for text in texts))
+    with pytest.raises(InputError, match=r"keys such as <quixstreams.* are addresses of Python objects"):
+        open_one(path)
+
+
 def test_a_python_client_s_record_is_not_kcl_s(tmp_path: Path) -> None:
     kcl = {
         "topic": "t",

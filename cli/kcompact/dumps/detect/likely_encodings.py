@@ -95,7 +95,7 @@ def is_printable(data: bytes) -> bool:
         return False
 
 
-_ADDRESS = re.compile(r"\[B@[0-9a-f]+|<memory at 0x[0-9a-fA-F]+>")  # Java's byte arrays, Python's memoryview
+_ADDRESS = re.compile(r"\[B@[0-9a-f]+|<(?:memory|[\w.]+ object) at 0x[0-9a-fA-F]+>")  # of Java, and of Python
 
 
 def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
