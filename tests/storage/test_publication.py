@@ -119,6 +119,25 @@ def test_of_runs_on_one_target_the_first_has_it(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("moment", ["before prepare", "before prepare, and linked", "before commit"])
+def test_a_folder_that_is_moved_meanwhile_is_named(tmp_path: Path, moment: str) -> None:
+    """The folder is named whose file cannot be published, and nothing of the others is."""
+    out, state = tmp_path / "out", tmp_path / "state" / "one"
+    write_old(tmp_path / "state")
+    message = f"^{state}: its folder is gone; it was removed or moved while this ran\nhint: nothing was"
+    with pytest.raises(OutputError, match=message), open_publication([out, state]) as publication:
+        disk.write(publication.prepare(out), b"new")
+        if moment == "before commit":
+            disk.write(publication.prepare(state), b"new")
+        (tmp_path / "state").rename(tmp_path / "moved")
+        if moment == "before prepare, and linked":
+            (tmp_path / "state").symlink_to(tmp_path / "moved")
+        if moment != "before commit":
+            publication.prepare(state)
+        publication.commit()
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_what_came_up_meanwhile_is_not_replaced(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch

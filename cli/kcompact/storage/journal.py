@@ -127,12 +127,17 @@ def finish(folder: Path, steps: list[Step]) -> None:
         disk.unlink(folder / JOURNAL)
 
 
+def folder_gone(target: Path) -> OutputError:
+    """The error to raise where the folder of a target is not what it was when the run began."""
+    return OutputError(
+        f"{target}: its folder is gone; it was removed or moved while this ran",
+        hint="nothing was changed; run again",
+    )
+
+
 def _not_published(target: Path, error: OSError) -> OutputError:
     if not is_folder(target.parent):
-        return OutputError(
-            f"{target}: its folder is gone; it was removed or moved while this ran",
-            hint="nothing was changed; run again",
-        )
+        return folder_gone(target)
     if isinstance(error, FileExistsError):
         return OutputError(f"{target} was created by another program meanwhile", hint="move it away first")
     return disk.write_error(target, error)

@@ -20,7 +20,7 @@ from kcompact.console import note
 from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.apart import real_place
-from kcompact.storage.journal import JOURNAL, Step, carry_out, finish, mark_of, read_journal
+from kcompact.storage.journal import JOURNAL, Step, carry_out, finish, folder_gone, mark_of, read_journal
 from kcompact.storage.lookup import is_folder, is_there
 from kcompact.storage.scratch import (
     Scratch,
@@ -52,17 +52,28 @@ class Publication:
         return folder
 
     def prepare(self, target: Path) -> Path:
-        """Where to write what will be ``target`` (a file, or a folder to be made by the caller)."""
+        """Where to write what will be ``target`` (a file, or a folder to be made by the caller).
+
+        Raises OutputError.
+        """
         place = _place_of(target)
-        folder, number = self._scratches[place.parent].folder, len(self._steps)
+        folder, number = self._folder_beside(place, target), len(self._steps)
         self._steps.append((folder / f"new-{number}", place, folder / f"old-{number}"))
         return self._steps[-1][0]
+
+    def _folder_beside(self, place: Path, target: Path) -> Path:
+        """The private folder beside ``place``, as ``target`` is. Raises OutputError where that was moved."""
+        scratch = self._scratches.get(place.parent)
+        if scratch is None or not is_folder(scratch.folder):
+            raise folder_gone(target)
+        return scratch.folder
 
     def commit(self) -> None:
         """Flush everything to the disk, then rename, in the order of ``prepare``. Raises OutputError."""
         self._check()
         with disk.explained(self._steps[0][1] if self._steps else self.folder):
             for prepared, target, _ in self._steps:
+                self._folder_beside(target, target)
                 disk.flush_tree(prepared)
                 disk.keep_permissions(target, prepared)
             steps = [
