@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole
 from kcompact.dumps.dialects.paths import Path, fields_read, members_beside, path_of, places_of
 from kcompact.dumps.json.canonical_keys import is_spelt_variously
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
@@ -40,8 +40,7 @@ class JsonReader:
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         self._rules = FieldRules(file, notes)
-        dialect: Dialect = file.dialect
-        self._dialect = dialect
+        self._dialect = dialect = file.dialect
         self._values = values
         self._late_names = frozenset(name for _, name in dialect.late_names)
         self._arrays = {role for role in DATA_ROLES if dialect.of(role).encoding == "numbers"}
