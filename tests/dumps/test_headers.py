@@ -58,19 +58,33 @@ def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> N
     assert decoded == (*((name, b"hello") for name in NAMES), ("key", None))
 
 
-def test_a_name_that_kafkajs_has_twice_is_an_array_of_buffers(tmp_path: Path) -> None:
-    """As JSON.stringify writes EachMessagePayload, by the fields of the hint: it was called damaged."""
-    buffers = [{"type": "Buffer", "data": [*data]} for data in (b"v1", b"\xff")]
-    message = {"offset": "7", "timestamp": "1700000000000", "key": buffers[0], "value": buffers[1]}
-    path = tmp_path / "t.jsonl"
-    row = {"topic": "t", "partition": 1, "message": message | {"headers": {"h": buffers, "x": buffers[0]}}}
+BUFFERS = [{"type": "Buffer", "data": [*data]} for data in (b"v1", b"\xff")]
+
+
+def eaches(path: Path, name: str) -> Path:
+    """A message as KafkaJS has it, under a name of its own beside topic and partition."""
+    message = {"offset": "7", "timestamp": "1700000000000", "key": BUFFERS[0], "value": BUFFERS[1]}
+    path.parent.mkdir(exist_ok=True)
+    row = {"topic": "t", "partition": 1, name: message | {"headers": {"h": BUFFERS, "x": BUFFERS[0]}}}
     path.write_text(json.dumps(row) + "\n")
+    return path
+
+
+def test_a_name_that_kafkajs_has_twice_is_an_array_of_buffers(tmp_path: Path) -> None:
+    """As JSON.stringify writes EachMessagePayload: it was called damaged."""
+    (record,) = records(eaches(tmp_path / "t.jsonl", "message"))
+    assert record.headers == (("h", b"v1"), ("h", b"\xff"), ("x", b"v1"))
+    assert (record.topic, record.partition, record.offset, record.key) == ("t", 1, 7, b"v1")
+
+
+def test_messages_of_kafkajs_under_another_name_are_read_by_the_fields_of_the_hint(tmp_path: Path) -> None:
+    path = eaches(tmp_path / "t.jsonl", "received")
     with pytest.raises(InputError) as refused:
         open_one(path)
     (argument, *_) = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(";")[0])
-    (record,) = records(path, fields=dict(pair.split("=") for pair in argument.split(",")))
-    assert record.headers == (("h", b"v1"), ("h", b"\xff"), ("x", b"v1"))
-    assert (record.topic, record.partition, record.offset, record.key) == ("t", 1, 7, b"v1")
+    assert records(path, fields=dict(pair.split("=") for pair in argument.split(","))) == records(
+        eaches(tmp_path / "known" / "t.jsonl", "message")
+    )
 
 
 def test_headers_of_automq_s_tables_are_found(tmp_path: Path) -> None:

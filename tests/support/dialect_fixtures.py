@@ -54,6 +54,7 @@ TOLD = {
     "franz-go-1-kgo-record.jsonl": Told("franz-go"),
     "kafka-go-0.4-message.jsonl": Told("kafka-go", merged=True, doubt=True),
     "sarama-1-consumer-message.jsonl": Told("sarama"),
+    "kafkajs-2-each-message.jsonl": Told("kafkajs"),
     "confluent-go-2-message.jsonl": Told("confluent-go"),
     "confluent-dotnet-2-consume-result.jsonl": Told("confluent-dotnet"),
     "kafkactl-5-o-json.json": Told("kafkactl", "json_objects"),

@@ -69,6 +69,14 @@ COMMAND_LINE = (
         header_names_encoding="base64",
     ),
     Dialect(
+        name="kafkajs",
+        tool="KafkaJS, what eachMessage is given, as JSON",
+        signature=names("topic partition message.key message.value message.offset message.timestamp"),
+        **fields("key=message.key value=message.value offset=message.offset timestamp=message.timestamp"),
+        **fields("headers=message.headers timestamp_type=message.batchContext.timestampType"),
+        timestamp_unit="ms",
+    ),
+    Dialect(
         name="confluent-go",
         tool="confluent-kafka-go, a Message marshalled to JSON",
         signature=names("TopicPartition.Topic TopicPartition.Partition TopicPartition.Offset")
