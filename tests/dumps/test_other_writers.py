@@ -708,3 +708,35 @@ def test_bytes_as_databases_print_them_are_noted(
 def test_text_without_a_spelt_byte_is_not_noted(tmp_path: Path) -> None:
     row = {"partition": 0, "offset": 1, "key": "k1", "value": "plain text"}
     assert open_one(lines(tmp_path / "d.jsonl", row)).files[0].dialect.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("[B@3cd661db", "addresses of Java"),  # String.valueOf(bytes)
+        ("[Ljava.lang.String;@3cd661db", "addresses of Java"),
+        ("com.acme.Order$Key@1b6d3586", "addresses of Java"),
+        ("java.nio.HeapByteBuffer[pos=0 lim=2 cap=2]", "names of Java"),
+        ("<built-in method key of cimpl.Message object at 0x7f12abc0>", "addresses of Python"),
+        ("<bound method Message.key of <cimpl.Message object at 0x7f12abc0>>", "addresses of Python"),
+        ("#<Kafka::Key:0x000055d0c1a2>", "addresses of Ruby"),
+        ("System.Byte[]", "names of .NET"),
+        ("[object Object]", "names of JavaScript"),
+    ],
+)
+def test_what_programs_print_of_objects_is_no_key(key: str, kind: str, tmp_path: Path) -> None:
+    """Beside the words for null that the same programs print, and in CSV, too."""
+    texts = [key, "null", key, "None"]
+    path = lines(tmp_path / "t.jsonl", *({"offset": n, "key": k, "value": "v"} for n, k in enumerate(texts)))
+    (csv := tmp_path / "t.csv").write_text("offset,key,value\n" + "".join(f"{n},{key},v\n" for n in range(2)))
+    for file in (path, csv):
+        with pytest.raises(InputError, match=f"keys such as {re.escape(key)} are {re.escape(kind)} objects"):
+            open_one(file)
+
+
+def test_values_are_addresses_beside_words_for_null(tmp_path: Path) -> None:
+    values = ["[B@3cd661db", "null", "[B@1b6d3586"]
+    rows = [{"offset": n, "key": "k", "value": value} for n, value in enumerate(values)]
+    with pytest.raises(InputError, match=r"values such as \[B@3cd661db are addresses of Java objects"):
+        open_one(lines(tmp_path / "t.jsonl", *rows))
+    open_one(lines(tmp_path / "sent.jsonl", {"offset": 0, "key": "k", "value": "[object Object]"}))

@@ -15,7 +15,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import by_jq, shown
 from kcompact.dumps.text.csv_quoting import Cells
-from kcompact.dumps.text.csv_reader import may_cut_key
+from kcompact.dumps.text.csv_reader import NULL_TEXTS, may_cut_key
 from kcompact.errors import InputError
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
@@ -95,20 +95,35 @@ def is_printable(data: bytes) -> bool:
         return False
 
 
-_ADDRESS = re.compile(r"\[B@[0-9a-f]+|<(?:memory|[\w.]+ object) at 0x[0-9a-fA-F]+>")  # of Java, and of Python
+_OBJECTS = {  # what programs print of an object that has no text of its own
+    "addresses of Java": r"(?:\[(?:[A-Z]|L[\w.$]+;)|(?:\w+\.)+[A-Z][\w$]*)@[0-9a-f]{1,8}",
+    "names of Java": r"java\.nio\.\w+\[pos=\d+ lim=\d+ cap=\d+\]",
+    "addresses of Python": r"<\w[-\w. <]* at 0x[0-9a-fA-F]+>+",
+    "addresses of Ruby": r"#<[\w:]+:0x[0-9a-f]+>",
+    "names of .NET": r"System\.\w+(?:<\w+>)?\[\d*\]",
+    "names of JavaScript": r"\[object \w+\]",
+}
 
 
 def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
-    """Raise InputError where all keys or values are addresses in the memory of their writer."""
-    texts = list(texts_among(values))
-    if texts and all(map(_ADDRESS.fullmatch, texts)):
-        language = "Java" if texts[0].startswith("[B@") else "Python"
+    """Raise InputError where all keys or values, but words for null, are addresses or names of objects.
+
+    Not of JavaScript's values, which producers have sent, too.
+    """
+    texts = [text for text in texts_among(values) if text not in NULL_TEXTS.values()]
+    if not texts or not all(map(_kind_of_object, texts)):
+        return
+    kind = _kind_of_object(texts[0])
+    if role == "key" or kind != "names of JavaScript":
         raise InputError(
-            f"{path}: {role}s such as {texts[0]} are addresses of {language} objects: the data were not"
-            " exported",
+            f"{path}: {role}s such as {texts[0]} are {kind} objects: the data were not exported",
             hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key));"
             " or export as JSON lines (kcat -J)",
         )
+
+
+def _kind_of_object(text: str) -> str:
+    return next((kind for kind, pattern in _OBJECTS.items() if re.fullmatch(pattern, text)), "")
 
 
 def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
@@ -149,7 +164,7 @@ def notes_on_text(
         notes += (f"{delimiter!r} stands in values, too: keys or headers that hold one are cut there",)
     for role in DATA_ROLES:
         of_role = {*texts_among(values_at(rows, dialect.of(role).place))} - {"", PYTHON_NONE}
-        refuse_addresses(path, role, of_role - {"null", "NULL"})
+        refuse_addresses(path, role, of_role)
         if of_role and all(map(PYTHON_BYTES.fullmatch, of_role)):
             notes += (f"{role}s such as {shown(min(of_role))}, as Python prints bytes, are taken as text",)
     return notes
