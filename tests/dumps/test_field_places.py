@@ -779,3 +779,50 @@ def test_a_unit_in_brackets_belongs_to_the_name_of_a_timestamp(name: str, tmp_pa
     path.write_text(f"topic,partition,offset,{name},key,value\nt,0,7,1700000000000,k,v\n")
     with open_one(path) as dump:
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_000]
+
+
+def newest_first(form: str, tmp_path: Path) -> Path:
+    """Five records of two partitions, without offsets."""
+    logs = [(0, 900), (1, 950), (0, 800), (1, 700), (0, 600)]
+    rows = [{"partition": log, "timestamp": 10**12 + ms, "key": "k", "value": str(ms)} for log, ms in logs]
+    path = write(tmp_path / "t.json", rows)
+    if form == "array":
+        path.write_text(json.dumps(rows))
+    if form == "csv":
+        lines = [",".join(map(str, row.values())) for row in rows]
+        path.write_text("\n".join(["partition,timestamp,key,value", *lines, ""]))
+    return path
+
+
+@pytest.mark.parametrize("form", ["lines", "array", "csv"])
+def test_newest_first_without_offsets_is_no_order_of_a_log(form: str, tmp_path: Path) -> None:
+    """The oldest value of each key stayed."""
+    path = newest_first(form, tmp_path)
+    with pytest.raises(InputError, match="the newest come first: from 1000000000950 back to 1000000000600"):
+        open_one(path)
+    assert len(places(path, fields={"timestamp": ""})) == 5
+
+
+@needs_jq
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_newest_first_is_turned_round_by_the_hint(form: str, tmp_path: Path) -> None:
+    path = newest_first(form, tmp_path)
+    with pytest.raises(InputError) as refused:
+        open_one(path)
+    words = shlex.split(str(refused.value.hint).partition("in JSON, ")[2])
+    path.write_bytes(subprocess.run([*words[:3], path], check=True, capture_output=True).stdout)
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for _, _, record in LAYOUTS["json_lines"].records(dump.files[0], split)]
+    assert [record.value for record in records] == [b"600", b"700", b"800", b"950", b"900"]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [[3, 2, 2, 1], [9, 8, 7, 6, 7], ["2024-01-04", "2024-01-03", "2024-01-02", "2024-01-03"], [9, "8", 7, 6]],
+)
+def test_times_of_a_log_may_go_back(times: list[Any], tmp_path: Path) -> None:
+    rows = [{"timestamp": time, "key": "k", "value": "v"} for time in times]
+    open_one(write(tmp_path / "t.jsonl", rows))
+    with_offsets = [envelope(number, timestamp=9 - number, value="v") for number in range(5)]
+    open_one(write(tmp_path / "offsets.jsonl", with_offsets))
