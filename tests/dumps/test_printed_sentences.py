@@ -30,6 +30,10 @@ JSON = [f'{{"id":{number}}}' for number in range(4)]
         ([f"offset={n}\tvalue={{}}" for n in range(3)], "the places of records"),
         ([f"{1_700_000_000_000 + n},{value}" for n, value in enumerate(JSON)], "times"),
         ([f"Timestamp:{1_700_000_000_000 + n // 2}\tv{n}" for n in range(4)], "times"),
+        ([f"{1_700_000_000 + n}.25\tk:{value}" for n, value in enumerate(JSON)], "times"),
+        ([f"2023-11-14 22:13:0{n}.123\tv{n}" for n in range(4)], "times"),
+        ([f"2023-11-14T22:13:0{n}+01:00\tv{n}" for n in range(4)], "times"),
+        ([f"- orders[0 | {n}] / {1_700_000_000_000 + n} k#{{}}" for n in range(3)], "the places of records"),
     ],
 )
 def test_words_about_records_are_no_keys_unless_the_user_says_so(

@@ -14,10 +14,15 @@ _WORDS = re.compile(
     rf"\A\s*(?:(?:{'|'.join(f'{_PARTS} {_VERBS} {_LEVELS}'.split())})[ :=]*)+\Z".encode(), re.IGNORECASE
 )
 _PLACE = re.compile(
-    rb"\b(?:partition|offset)\b[ :=\[]{1,3}\d|\[\[?\d+\]?\] (?:@|at offset )\d|partition/offset \S+/\d+/\d",
+    rb"\b(?:partition|offset)\b[ :=\[]{1,3}\d|\[\[?\d+\]?\] (?:@|at offset )\d|partition/offset \S+/\d+/\d"
+    rb"|\[\d+ \| \d+\] / \d",  # KafkaJS's example
     re.IGNORECASE,
 )
-_TIME_MS = re.compile(rb"\A\s*(?:\w*time\w*[:=] ?)?1[4-9]\d{11}\s*\Z", re.IGNORECASE)  # of 2014 to 2033
+_TIME = re.compile(  # of 2014 to 2033: milliseconds, or seconds with a fraction; or as ISO 8601 has it
+    rb"\A\s*(?:\w*time\w*[:=] ?)?(?:1[4-9]\d{11}|1[4-9]\d{8}\.\d+"
+    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)\s*\Z",
+    re.IGNORECASE,
+)
 EXPORT_HINT = "export the topic itself as JSON lines (kcat -J)"
 
 
@@ -38,7 +43,7 @@ def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options:
     for pattern, kind in (
         (_WORDS, "words about a record, as programs print them"),
         (_PLACE, "the places of records, as programs print them"),
-        (_TIME_MS, "times"),
+        (_TIME, "times"),
     ):
         matching = [key for key in keys if pattern.search(key)]
         if 2 * len(matching) > len(keys):
