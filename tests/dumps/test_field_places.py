@@ -826,3 +826,20 @@ def test_times_of_a_log_may_go_back(times: list[Any], tmp_path: Path) -> None:
     open_one(write(tmp_path / "t.jsonl", rows))
     with_offsets = [envelope(number, timestamp=9 - number, value="v") for number in range(5)]
     open_one(write(tmp_path / "offsets.jsonl", with_offsets))
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("sign", [".", "/"])
+def test_values_in_columns_of_their_members_are_no_tombstones(sign: str, form: str, tmp_path: Path) -> None:
+    """As pandas' ``json_normalize`` and csvkit write them: the column of the nulls is all that is empty."""
+    rows = [{"offset": 0, "key": "a", f"value{sign}id": 1, "value": None}, {"offset": 1, "key": "a"}]
+    path = write(tmp_path / "t.jsonl", [dict.fromkeys(rows[0]) | row for row in rows])
+    if form == "csv":
+        path = tmp_path / "t.csv"
+        path.write_text(f"offset,key,value{sign}id,value\n0,a,1,\n1,a,,\n")
+    with pytest.raises(InputError, match=rf"every value .* members of it are .*: value\{sign}id") as refused:
+        open_one(path)
+    assert "--fields value=value takes" in str(refused.value.hint)
+    assert len(places(path, fields={"value": "value"})) == 2
+    whole = [{"offset": n, "key": "a", f"value{sign}id": 1, "value": value} for n, value in enumerate("ab")]
+    assert len(places(write(tmp_path / "whole.jsonl", whole))) == 2

@@ -24,6 +24,7 @@ from kcompact.dumps.detect.field_places import (
     places_by_name,
     refuse_absent_values,
     refuse_newest_first,
+    refuse_taken_apart,
     with_markers,
 )
 from kcompact.dumps.detect.fitting import (
@@ -250,6 +251,7 @@ def _with_places(sample: _Sample, dialect: Dialect) -> Dialect:
     places = absent | places_by_name(path, dialect, lacking, field_names, options)
     dialect = with_markers(path, dialect.with_places(places), field_names)
     refuse_newest_first(path, dialect, rows)
+    refuse_taken_apart(path, dialect, rows, options)
     refuse_absent_values(path, dialect, rows, options)
     if dialect.value.place and not dialect.listed:
         parts = dialect.places

@@ -17,7 +17,7 @@ from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.dialects.unexported import with_reasons
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import by_jq
+from kcompact.dumps.records.shown import by_jq, name_list
 from kcompact.errors import InputError
 
 
@@ -91,6 +91,24 @@ def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options
             hint="--tombstone missing if they are; values that were too large for an exporter, or not"
             " decoded, are none: export those again, whole",
         )
+
+
+def refuse_taken_apart(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
+    """Raise InputError where members of keys or values are columns of their own: ``value.id``, ``value/id``.
+
+    A column that is left of the whole is empty then, as if all were tombstones: pandas' ``json_normalize``.
+    """
+    names = dict.fromkeys(name for row in sample for name in row)
+    for role in DATA_ROLES:
+        place = dialect.of(role).place
+        members = [name for name in names if place and name.startswith((f"{place}.", f"{place}/"))]
+        if members and role not in options.fields and not any(values_at(sample, place)):
+            raise InputError(
+                f"{path}: every {role} of the first records is empty or null, and members of it are fields of"
+                f" their own: {name_list(members)}",
+                hint=f"export the {role} as it is, in one field (pandas: without json_normalize); --fields"
+                f" {role}={place} takes the field for the whole of it",
+            )
 
 
 def refuse_newest_first(path: str, dialect: Dialect, sample: list[Row]) -> None:
