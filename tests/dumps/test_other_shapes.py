@@ -338,6 +338,16 @@ def test_rows_without_names_are_called_so_in_an_array_too(tmp_path: Path) -> Non
     assert ".[] | {key: .[0]" in str(error.hint)
 
 
+@pytest.mark.parametrize("row", [["t", 0, "k", [], 1], [0, 1, "k", '{"a": 1}']])
+def test_lines_of_arrays_are_called_so_whatever_they_hold(row: list[Any], tmp_path: Path) -> None:
+    """Beside an empty list they were lists within a list, and beside an object in a text no records."""
+    path = tmp_path / "d.jsonl"
+    path.write_text(f"{json.dumps(row)}\n" * 3)
+    error = refusal(path)
+    assert "lines of JSON arrays, whose members have no names" in error.message
+    assert "with the numbers that each has here" in str(error.hint)
+
+
 def test_an_array_among_pairs_that_is_none_is_refused(tmp_path: Path) -> None:
     """What follows the first two was left out, with a note of a conversion alone."""
     path = tmp_path / "d.json"

@@ -113,12 +113,13 @@ def _nameless(path: str, shape: str, program: str) -> InputError:
     """The error for records whose members have no names; ``program``: of jq, which gives them names."""
     return InputError(
         f"{path}: {shape}, whose members have no names",
-        hint="export objects (ClickHouse: FORMAT JSONEachRow, pandas: orient='records'); or name the members"
-        f" by their positions: {by_jq(program)}",
+        hint="export objects (ClickHouse: FORMAT JSONEachRow, pandas: orient='records'); or, with the numbers"
+        " that each has here and without what is not there, name the members by their positions:"
+        f" {by_jq(program)}",
     )
 
 
-_LINES_OF_ARRAYS = re.compile(rb"\s*\[[^\n{]*\]\r?\n\s*\[")
+_LINES_OF_ARRAYS = re.compile(rb"\s*\[[^\n{][^\n]*\]\r?\n\s*\[")
 _BY_PLACE = "{key: .[0], value: .[1], partition: .[2], offset: .[3]}"
 
 
@@ -128,7 +129,7 @@ def _refuse_grouped(path: str, sample: list[Any]) -> None:
     A list of two would be taken for a key and its value. Raises InputError.
     """
     lists = [item for item in sample if isinstance(item, list)]
-    if not all(isinstance(item, dict) for items in lists for item in items):
+    if not any(lists) or not all(isinstance(item, dict) for items in lists for item in items):
         return
     are_pairs = all(len(items) == _PAIR for items in lists)
     if not are_pairs or (lists and all(first.keys() == second.keys() for first, second in lists)):
