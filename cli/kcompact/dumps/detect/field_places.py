@@ -106,8 +106,8 @@ def refuse_taken_apart(path: str, dialect: Dialect, sample: list[Row], options: 
             raise InputError(
                 f"{path}: every {role} of the first records is empty or null, and members of it are fields of"
                 f" their own: {name_list(members)}",
-                hint=f"export the {role} as it is, in one field (pandas: without json_normalize); --fields"
-                f" {role}={place} takes the field for the whole of it",
+                hint=f"export the {role} as it is, in one field (pandas: without json_normalize); if these"
+                f" are no members of it, and it was empty or null: --fields {role}={place}",
             )
 
 
