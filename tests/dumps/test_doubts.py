@@ -250,6 +250,18 @@ def test_empty_keys_of_json_may_be_none_where_no_record_lacks_one(tmp_path: Path
     assert open_one(path, dialect="kcl").files[0].dialect.notes == ()
 
 
+def test_empty_base64_may_be_null_where_nothing_is(tmp_path: Path) -> None:
+    """Go's ``EncodeToString(nil)`` and Python's ``b64encode(key or b"")`` are empty: no note told of it."""
+    path = envelopes(tmp_path / "t.jsonl", [("azE=", "dg==")] + [("", "")] * 2)
+    with open_one(path, dialect="plain-base64") as dump:
+        told = [note.rpartition("--")[2] for note in dump.files[0].dialect.notes]
+    assert told == ["tombstone empty reads it as one", "missing-key null reads it as such"]
+    assert pairs(path, dialect="plain-base64") == [(b"k1", b"v"), (b"", b""), (b"", b"")]
+    as_told = pairs(path, dialect="plain-base64", missing_key="null", tombstone="empty")
+    assert as_told == [(b"k1", b"v"), (None, None), (None, None)]
+    assert open_one(path, dialect="spark-json").files[0].dialect.notes == ()
+
+
 @pytest.mark.parametrize("contents", [[("", "2")], [(None, "1"), *[("", "2")] * 9]])
 def test_of_one_empty_key_or_beside_null_nothing_is_said(
     contents: list[tuple[Any, Any]], tmp_path: Path

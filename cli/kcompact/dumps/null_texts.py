@@ -56,20 +56,21 @@ def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
 def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Likewise on values, where none is null and the tool is not known: an empty one may be null, too."""
-    is_open = not (dialect.sure or dialect.null_literal or dialect.value.encoding != "text")
+    is_open = not (dialect.sure or dialect.null_literal) and dialect.value.encoding in ("text", "base64")
     values = [*values_at(sample, dialect.value.place)] if is_open else []
     if None in values or len(values) < len(sample):
         return ()
     counts = Counter(value for value in values if isinstance(value, str))
     names = [dialect.value.error or "", *(name for row in sample[:1] for name in row)]
     is_sized = any(is_size(name, "value") for name in names)  # an empty one says itself whether it is null
-    forms = {"": "empty", **{text: f"the text {text}" for text in NULL_TEXTS.values()}}
+    words = NULL_TEXTS.values() if dialect.value.encoding == "text" else ()
+    forms = ({} if is_sized else {"": "empty"}) | {text: f"the text {text}" for text in words}
     options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
     return tuple(
         f"several values of the first records are {form}, and none is null: if the tool writes that for a"
         f" tombstone, --tombstone {options[text]} reads it as one"
         for text, form in forms.items()
-        if counts[text] > 1 and not (is_sized and not text)
+        if counts[text] > 1
     )
 
 

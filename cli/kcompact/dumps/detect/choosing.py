@@ -199,7 +199,7 @@ def _may_mean_none(sample: _Sample, dialect: Dialect) -> bool:
     Go's ``string(key)`` writes no key as an empty one; read as such, all those records would have one key.
     """
     keys = [*values_at(sample.rows, dialect.key.place)]
-    is_open = sample.layout != "csv_lines" and not dialect.sure and dialect.key.encoding == "text"
+    is_open = sample.layout != "csv_lines" and not dialect.sure and dialect.key.encoding in ("text", "base64")
     return is_open and keys.count("") > 1 and None not in keys and len(keys) == len(sample.rows)
 
 

@@ -172,6 +172,7 @@ PLAIN = (
         tool="plain envelope with keys and values as base64 (only with --dialect)",
         **fields("timestamp_type=timestampType", encoding="base64"),
         headers_encoding="base64",
+        sure=False,
     ),
     Dialect(
         name="kcat-base64",
@@ -179,6 +180,7 @@ PLAIN = (
         **fields("timestamp=ts timestamp_type=tstype value=payload", encoding="base64"),
         timestamp_unit="ms",
         headers_encoding="base64",
+        sure=False,
     ),
 )
 
