@@ -123,3 +123,15 @@ def test_what_is_no_array_of_bytes_behind_them_is_refused(other: Any, tmp_path: 
     with open_one(path) as dump:
         (reject,) = index_all(dump)[1][0].rejects
     assert reject.reason.startswith("the key's bytes cannot be read")
+
+
+def test_bytes_of_values_that_were_lost_are_told_of(tmp_path: Path) -> None:
+    """As JavaScript's ``toString()`` and Python's ``decode(errors="replace")`` leave Avro."""
+    row = '{"offset":0,"key":"k","value":"%s"}\n'
+    values = [b"\xef\xbf\xbdA", rb"\ufffdA", b"A", b"\xff\xfe"]  # the last as kcat -J has such bytes
+    told = []
+    for number, value in enumerate(values):
+        (path := tmp_path / f"{number}.jsonl").write_bytes(row.encode().replace(b"%s", value))
+        with open_one(path) as dump:
+            told.append(any("values of the first records have U+FFFD" in note for note in dump.notes))
+    assert told == [True, True, False, False]

@@ -8,7 +8,7 @@ from kcompact.dumps.detect.likely_encodings import is_printable
 from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.part_names import plain_name
 from kcompact.dumps.dialects.paths import path_of
-from kcompact.dumps.dialects.sampled_values import Row, values_at
+from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import bytes_of_array
 from kcompact.dumps.records.shown import by_jq, in_jq, shown
@@ -91,3 +91,16 @@ def _marking(roles: list[DataRole], layout: str, dialect: Dialect) -> str:
     array = 'if type == "array" then {type: "Buffer", data: map((. + 256) % 256)} else . end'
     marks = " | ".join(f"{in_jq(path_of(str(dialect.of(role).place)))} |= ({array})" for role in roles)
     return by_jq(f"map({marks})" if layout == "json_array" else marks)
+
+
+def note_on_lost_bytes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note on values that are no longer the bytes that were sent; keys are refused (note_checks.py)."""
+    texts = texts_among(values_at(sample, dialect.value.place))
+    is_text = dialect.value.encoding == "text" and not dialect.byte_exact
+    return (_LOST,) if is_text and any("\ufffd" in text for text in texts) else ()
+
+
+_LOST = (
+    "values of the first records have U+FFFD, which stands for bytes that were lost when the dump was"
+    " written, unless it was sent: export values that are no text without loss (kcat -J, or base64)"
+)

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kcompact.dumps.detect.avro_json import refuse_avro_json
-from kcompact.dumps.detect.byte_arrays import arrays_of_bytes, with_arrays
+from kcompact.dumps.detect.byte_arrays import arrays_of_bytes, note_on_lost_bytes, with_arrays
 from kcompact.dumps.detect.doubtful_samples import (
     as_written,
     ask_for_base64,
@@ -269,7 +269,7 @@ def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
     path, layout, rows, _, _, options = sample
     encoded = with_encodings(path, dialect, rows, options)
     arrays, notes = arrays_of_bytes(path, layout, dialect, rows, options)
-    notes += notes_on_printed_bytes(dialect, encoded, rows)
+    notes += notes_on_printed_bytes(dialect, encoded, rows) + note_on_lost_bytes(encoded, rows)
     if options.dialect is None and encoded.value.encoding == "text":
         notes += note_on_base64_values(layout, dialect, rows)
     return _noted(with_arrays(encoded, arrays), notes)
