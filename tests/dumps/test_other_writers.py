@@ -722,6 +722,8 @@ def test_text_without_a_spelt_byte_is_not_noted(tmp_path: Path) -> None:
         ("#<Kafka::Key:0x000055d0c1a2>", "addresses of Ruby"),
         ("System.Byte[]", "names of .NET"),
         ("[object Object]", "names of JavaScript"),
+        ("<Buffer 6b 31>", "Node's prints of Buffer"),
+        ("<Buffer 6b 31 ... 12 more bytes>", "Node's prints of Buffer"),  # by util.inspect, after 50
     ],
 )
 def test_what_programs_print_of_objects_is_no_key(key: str, kind: str, tmp_path: Path) -> None:

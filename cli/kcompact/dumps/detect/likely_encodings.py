@@ -102,6 +102,7 @@ _OBJECTS = {  # what programs print of an object that has no text of its own
     "addresses of Ruby": r"#<[\w:]+:0x[0-9a-f]+>",
     "names of .NET": r"System\.\w+(?:<\w+>)?\[\d*\]",
     "names of JavaScript": r"\[object \w+\]",
+    "Node's prints of Buffer": r"<Buffer(?: [0-9a-f]{2})*(?: \.\.\. \d+ more bytes?)?>",  # cut, and no bytes
 }
 
 
@@ -111,12 +112,10 @@ def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
     Not of JavaScript's values, which producers have sent, too.
     """
     texts = [text for text in texts_among(values) if text not in NULL_TEXTS.values()]
-    if not texts or not all(map(_kind_of_object, texts)):
-        return
-    kind = _kind_of_object(texts[0])
-    if role == "key" or kind != "names of JavaScript":
+    kinds = [*map(_kind_of_object, texts)]
+    if kinds and all(kinds) and (role == "key" or kinds[0] != "names of JavaScript"):
         raise InputError(
-            f"{path}: {role}s such as {texts[0]} are {kind} objects: the data were not exported",
+            f"{path}: {role}s such as {texts[0][:80]} are {kinds[0]} objects: the data were not exported",
             hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key));"
             " or export as JSON lines (kcat -J)",
         )
