@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, open_one, records_of
 from hint_tools import needs_jq
-from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
 PLACE = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1}
@@ -28,18 +26,12 @@ def written(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
-def records(path: Path, **options: Any) -> list[Record]:
-    with open_one(path, **options) as dump:
-        file = dump.files[0]
-        return [record for s in dump.splits(1 << 40) for *_, record in LAYOUTS[file.layout].records(file, s)]
-
-
 def test_arrays_that_are_text_are_bytes(tmp_path: Path) -> None:
     """What follows the first of them may be any bytes, signed or not; an empty array is an empty value."""
     row = {"key": [*b"user-0"], "payload": [*b"value number 0"]}
     later: list[dict[str, Any]] = [{"key": [*BINARY], "payload": None}, {"key": OF_JAVA, "payload": []}]
     path = written(tmp_path / "d.jsonl", *[row] * 200, *later)
-    read = records(path)
+    read = records_of(path)
     assert [(each.key, each.value) for each in read[199:]] == [
         (b"user-0", b"value number 0"),
         (BINARY, None),
@@ -55,11 +47,11 @@ def test_arrays_that_are_text_are_bytes(tmp_path: Path) -> None:
 def test_sizes_of_a_client_tell_that_arrays_are_bytes(tmp_path: Path) -> None:
     sizes = {"serializedKeySize": 4, "serializedValueSize": 2}
     path = written(tmp_path / "d.jsonl", sizes | {"key": OF_JAVA, "value": [0, 1]})
-    assert [(each.key, each.value) for each in records(path)] == [(BINARY, b"\0\1")]
+    assert [(each.key, each.value) for each in records_of(path)] == [(BINARY, b"\0\1")]
     path = written(tmp_path / "d.jsonl", sizes | {"key": "text", "value": [0, 1]})
-    assert [(each.key, each.value) for each in records(path)] == [(b"text", b"\0\1")]
+    assert [(each.key, each.value) for each in records_of(path)] == [(b"text", b"\0\1")]
     path = written(tmp_path / "d.jsonl", sizes | {"key": "text", "value": [0, 1], "serializedValueSize": 6})
-    assert [each.value for each in records(path)] == [b"[0, 1]"]
+    assert [each.value for each in records_of(path)] == [b"[0, 1]"]
 
 
 @needs_jq
@@ -82,14 +74,14 @@ def test_arrays_that_may_be_json_are_asked_about(name: str, row: dict[str, Any],
     as_json, _, marking = answer.partition("; where they are bytes, mark them as such: ")
     words = shlex.split(as_json.partition(" takes ")[0])
     fields = dict(part.partition("=")[::2] for part in words[3].split(","))
-    (record,) = records(path, dialect=words[1], fields=fields)
+    (record,) = records_of(path, dialect=words[1], fields=fields)
     texts = [
         value.encode() if isinstance(value, str) else json.dumps(value).encode() for value in row.values()
     ]
     assert [record.key, record.value] == texts
     command = marking.replace("FILE", shlex.quote(str(path))).replace("NEW", shlex.quote(f"{path}.new"))
     subprocess.run(["bash", "-c", command], check=True)
-    (record,) = records(Path(f"{path}.new"))
+    (record,) = records_of(Path(f"{path}.new"))
     expected = [
         bytes(n % 256 for n in each) if isinstance(each, list) else each.encode() for each in row.values()
     ]
@@ -102,7 +94,7 @@ def test_arrays_that_may_be_json_are_asked_about(name: str, row: dict[str, Any],
 )
 def test_other_arrays_stay_json(values: list[Any], tmp_path: Path) -> None:
     path = written(tmp_path / "d.jsonl", *[{"key": "k", "value": value} for value in values])
-    assert [json.loads(record.value or b"") for record in records(path)] == values
+    assert [json.loads(record.value or b"") for record in records_of(path)] == values
 
 
 def test_arrays_beside_keys_of_text_are_json_with_a_note(tmp_path: Path) -> None:
@@ -113,7 +105,7 @@ def test_arrays_beside_keys_of_text_are_json_with_a_note(tmp_path: Path) -> None
     )
     (note,) = open_one(path).files[0].dialect.notes
     assert note.startswith("values are arrays of numbers, taken as JSON; where they are bytes, mark them as")
-    assert [json.loads(record.value or b"") for record in records(path)] == values
+    assert [json.loads(record.value or b"") for record in records_of(path)] == values
 
 
 @pytest.mark.parametrize("other", ["text", [300], {"a": 1}, 5])

@@ -14,9 +14,8 @@ from pyarrow import parquet
 
 from conftest import Run
 from dump_files import write_avro
-from dump_pipeline import copied, index_all, open_one
+from dump_pipeline import copied, index_all, open_one, records_of
 from hint_tools import needs_jq
-from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
@@ -51,12 +50,6 @@ def judged(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[str]]
         table, notes = index_all(dump)
         remarks = check_notes(dump, notes)
         return table.to_pylist(), [*dump.notes, *remarks]
-
-
-def records(path: Path, **options: Any) -> list[Record]:
-    with open_one(path, **options) as dump:
-        file = dump.files[0]
-        return [r for split in dump.splits(1 << 40) for _, _, r in LAYOUTS[file.layout].records(file, split)]
 
 
 @pytest.mark.parametrize("name", BARE)
@@ -132,7 +125,7 @@ def test_a_null_without_key_goes_with_the_delete_before_it(tmp_path: Path) -> No
         (b"2", False),
     ]
     assert any("directly after a delete" in note for note in notes)
-    delete = records(path, cdc="debezium", key_fields=("id",))[2]
+    delete = records_of(path, cdc="debezium", key_fields=("id",))[2]
     assert (delete.key, delete.value) == (b"1", None)
     with open_one(path, cdc="debezium", key_fields=("id",)) as dump:
         assert len(dump.splits(1)) == 1

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dump_pipeline import index_all, judged, open_one
-from kcompact.dumps.layouts import LAYOUTS
+from dump_pipeline import index_all, judged, open_one, records_of
 from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.errors import InputError
 
@@ -29,14 +28,7 @@ KEYED = {"columns": ("key", "value"), "delimiter": "\t"}
 
 
 def pairs(path: Path, **options: Any) -> list[tuple[bytes | None, bytes | None]]:
-    with open_one(path, **options) as dump:
-        (file,) = dump.files
-        layout = LAYOUTS[file.layout]
-        return [
-            (record.key, record.value)
-            for split in dump.splits(1 << 40)
-            for _, _, record in layout.records(file, split)
-        ]
+    return [(record.key, record.value) for record in records_of(path, **options)]
 
 
 def question(path: Path, role: str, **options: Any) -> InputError:

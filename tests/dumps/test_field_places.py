@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, open_one, records_of
 from hint_tools import needs_jq
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import columns_beside
@@ -24,14 +24,22 @@ Log = tuple[str, int, int]
 
 def places(path: Path, **options: Any) -> list[Log]:
     """Topic, partition and offset of each record, as the reference reads them, and as the loops do."""
+    records = records_of(path, **options)
     with open_one(path, **options) as dump:
-        (split,) = dump.splits(1 << 40)
-        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
         table, notes = index_all(dump)
         check_notes(dump, notes)
     assert table["offset"].to_pylist() == [record.offset for record in records]
     assert len(set(table["log_id"].to_pylist())) == len({(r.topic, r.partition) for r in records})
     return [(record.topic, record.partition, record.offset) for record in records]
+
+
+def rewritten_by_hint(path: Path, before: str) -> Path:
+    """The refused dump, run through the program of jq that its hint names after the words ``before``."""
+    with pytest.raises(InputError) as refused:
+        open_one(path)
+    words = shlex.split(str(refused.value.hint).partition(before)[2])
+    path.write_bytes(subprocess.run([*words[:3], path], check=True, capture_output=True).stdout)
+    return path
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -63,9 +71,7 @@ def test_a_topic_that_was_added_to_a_tool_s_records_is_read(
 
 def test_a_time_of_another_spelling_is_read(tmp_path: Path) -> None:
     row = {"partition": 0, "offset": 0, "key": "a", "value": "1", "time": "1970-01-01T00:00:01Z"}
-    with open_one(write(tmp_path / "hkt.jsonl", [row])) as dump:
-        (split,) = dump.splits(1 << 40)
-        ((_, _, record),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+    (record,) = records_of(write(tmp_path / "hkt.jsonl", [row]))
     assert record.timestamp_ms == 1000
 
 
@@ -582,13 +588,7 @@ def test_windows_are_joined_with_the_key_as_the_hint_says(form: str, tmp_path: P
     path = write(tmp_path / "d.jsonl", [row, row | {"windowStart": 3}])
     if form == "array":
         path.write_text(json.dumps([row, row | {"windowStart": 3}]))
-    with pytest.raises(InputError) as refused:
-        open_one(path)
-    words = shlex.split(str(refused.value.hint).partition("in JSON by ")[2])
-    path.write_bytes(subprocess.run([*words[:3], path], check=True, capture_output=True).stdout)
-    with open_one(path) as dump:
-        (split,) = dump.splits(1 << 40)
-        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    records = records_of(rewritten_by_hint(path, "in JSON by "))
     assert [(record.key, record.value) for record in records] == [(b'["a",2,1]', None), (b'["a",2,3]', None)]
 
 
@@ -807,13 +807,7 @@ def test_newest_first_without_offsets_is_no_order_of_a_log(form: str, tmp_path: 
 @pytest.mark.parametrize("form", ["lines", "array"])
 def test_newest_first_is_turned_round_by_the_hint(form: str, tmp_path: Path) -> None:
     path = newest_first(form, tmp_path)
-    with pytest.raises(InputError) as refused:
-        open_one(path)
-    words = shlex.split(str(refused.value.hint).partition("in JSON, ")[2])
-    path.write_bytes(subprocess.run([*words[:3], path], check=True, capture_output=True).stdout)
-    with open_one(path) as dump:
-        (split,) = dump.splits(1 << 40)
-        records = [record for _, _, record in LAYOUTS["json_lines"].records(dump.files[0], split)]
+    records = records_of(rewritten_by_hint(path, "in JSON, "))
     assert [record.value for record in records] == [b"600", b"700", b"800", b"950", b"900"]
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from dump_pipeline import index_all, judged, open_one
-from kcompact.dumps.layouts import LAYOUTS
+from dump_pipeline import index_all, judged, open_one, records_of
 from kcompact.dumps.loops.value_columns import means_itself
 from kcompact.dumps.note_checks import refuse_doubts
-from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
 A_RECORD = ("b3JkZXItMTI=", "eyJhIjogMX0=")
@@ -25,12 +23,6 @@ def kafka_go(path: Path, *rows: tuple[str | None, str | None]) -> Path:
     lines = [json.dumps({name: message.get(name) for name in order}) + "\n" for message in messages]
     path.write_text("".join(lines))
     return path
-
-
-def read(path: Path, **options: object) -> list[Record]:
-    with open_one(path, **options) as dump:
-        [split] = dump.splits(1 << 40)
-        return [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +47,7 @@ def test_a_null_that_may_be_empty_is_asked_about(
         ({"missing_key": "empty", "tombstone": "none"}, b""),
     ]
     for options, expected in answers:
-        assert getattr(read(path, **options)[-1], role) == expected
+        assert getattr(records_of(path, **options)[-1], role) == expected
         with open_one(path, **options) as dump:
             refuse_doubts(dump, index_all(dump)[1], {role: depends})
 
@@ -71,4 +63,4 @@ def test_a_marker_of_a_transaction_is_no_record(marker: tuple[str, str], tmp_pat
 
 def test_a_number_as_a_key_is_no_marker(tmp_path: Path) -> None:
     path = kafka_go(tmp_path / "t.jsonl", *OTHERS, ("AAAAAQ==", "djEyMzQ1Njc4OTA="), ("AAAAAQ==", "djEyMzQ1"))
-    assert [record.key for record in read(path)[-2:]] == [b"\0\0\0\1"] * 2
+    assert [record.key for record in records_of(path)[-2:]] == [b"\0\0\0\1"] * 2

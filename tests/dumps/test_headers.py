@@ -11,24 +11,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dump_pipeline import index_all, open_one
-from kcompact.dumps.layouts import LAYOUTS
+from dump_pipeline import index_all, open_one, records_of
 from kcompact.dumps.records.headers import decode_headers
-from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import headers_of
 from kcompact.errors import InputError
 
 PLACE = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1_700_000_000_000}
-
-
-def records(path: Path, **options: Any) -> list[Record]:
-    with open_one(path, **options) as dump:
-        file = dump.files[0]
-        return [
-            record
-            for split in dump.splits(1 << 40)
-            for *_, record in LAYOUTS[file.layout].records(file, split)
-        ]
 
 
 def as_base64(data: bytes) -> str:
@@ -44,9 +32,11 @@ def test_headers_of_a_lambda_event_may_be_called_as_its_fields_are(tmp_path: Pat
     path = tmp_path / "event.json"
     event = {"eventSource": "aws:kafka", "records": {"t-0": [row | {"headers": headers}]}}
     path.write_text(json.dumps(event))
-    assert records(path)[0].headers == tuple((name, "hé".encode()) for name in NAMES)
+    assert records_of(path)[0].headers == tuple((name, "hé".encode()) for name in NAMES)
     path.write_text(json.dumps(row | {"headers": headers}) + "\n")  # as jq takes the records out of it
-    assert records(path, dialect="plain-base64")[0].headers == tuple((name, "hé".encode()) for name in NAMES)
+    assert records_of(path, dialect="plain-base64")[0].headers == tuple(
+        (name, "hé".encode()) for name in NAMES
+    )
 
 
 def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> None:
@@ -54,7 +44,7 @@ def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> N
     row = PLACE | {"key": as_base64(b"k"), "value": as_base64(b"v"), "headers": headers}
     path = tmp_path / "t.json"
     path.write_text(json.dumps(row) + "\n")
-    decoded = records(path, dialect="exporter-importer")[0].headers
+    decoded = records_of(path, dialect="exporter-importer")[0].headers
     assert decoded == (*((name, b"hello") for name in NAMES), ("key", None))
 
 
@@ -72,7 +62,7 @@ def eaches(path: Path, name: str) -> Path:
 
 def test_a_name_that_kafkajs_has_twice_is_an_array_of_buffers(tmp_path: Path) -> None:
     """As JSON.stringify writes EachMessagePayload: it was called damaged."""
-    (record,) = records(eaches(tmp_path / "t.jsonl", "message"))
+    (record,) = records_of(eaches(tmp_path / "t.jsonl", "message"))
     assert record.headers == (("h", b"v1"), ("h", b"\xff"), ("x", b"v1"))
     assert (record.topic, record.partition, record.offset, record.key) == ("t", 1, 7, b"v1")
 
@@ -82,7 +72,7 @@ def test_messages_of_kafkajs_under_another_name_are_read_by_the_fields_of_the_hi
     with pytest.raises(InputError) as refused:
         open_one(path)
     (argument, *_) = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(";")[0])
-    assert records(path, fields=dict(pair.split("=") for pair in argument.split(","))) == records(
+    assert records_of(path, fields=dict(pair.split("=") for pair in argument.split(","))) == records_of(
         eaches(tmp_path / "known" / "t.jsonl", "message")
     )
 
@@ -93,7 +83,7 @@ def test_headers_of_automq_s_tables_are_found(tmp_path: Path) -> None:
     kind = pa.map_(pa.string(), pa.binary())
     columns = {name: pa.array([part], kind if type(part) is list else None) for name, part in row.items()}
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-    found = records(tmp_path / "t.parquet", fields={name: f"_kafka_metadata.{name}" for name in place})
+    found = records_of(tmp_path / "t.parquet", fields={name: f"_kafka_metadata.{name}" for name in place})
     assert [(record.key, record.headers) for record in found] == [(b"k", (("h", b"x"),))]
 
 
@@ -110,7 +100,7 @@ def test_headers_of_name_and_value_are_no_exporter_s(names: tuple[str, ...], tmp
     with pytest.raises(InputError, match="every key looks like base64") as asked:
         open_one(path)
     assert "--dialect plain-base64 " in str(asked.value.hint)
-    assert records(path, dialect="plain-base64")[0].headers == (("type", b"hello"),)
+    assert records_of(path, dialect="plain-base64")[0].headers == (("type", b"hello"),)
 
 
 def test_headers_of_name_and_value_behind_an_exporter_s_are_refused(tmp_path: Path) -> None:
@@ -125,7 +115,7 @@ def test_headers_of_name_and_value_behind_an_exporter_s_are_refused(tmp_path: Pa
         (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
     assert "headers cannot be read" in reject.reason
     assert "--dialect plain-base64 " in str(reject.hint)
-    decoded = records(path, dialect="plain-base64")
+    decoded = records_of(path, dialect="plain-base64")
     assert {record.headers for record in decoded} == {(("type", b"hello"),)}
 
 
@@ -142,11 +132,11 @@ def test_a_header_that_ends_with_a_semicolon_is_base64_of_aiven_s_sinks_alone(tm
     path = tmp_path / "t.txt"
     line = "CreateTime:17\tPartition:0\tOffset:{}\t{}\tk\tv\n"
     path.write_text(line.format(0, "name:text/html;") + line.format(1, "NO_HEADERS"))
-    assert records(path)[0].headers == (("name", b"text/html;"),)
+    assert records_of(path)[0].headers == (("name", b"text/html;"),)
     cell = f"{as_base64(b'name')}:{as_base64(b'text')};{as_base64(b'none')}:;"
     path.write_text(f"{as_base64(b'k')},{as_base64(b'v')},0,17,{cell}\n")
     columns = ("key", "value", "offset", "timestamp", "headers")
-    record = records(path, dialect="aiven-csv", columns=columns)[0]
+    record = records_of(path, dialect="aiven-csv", columns=columns)[0]
     assert record.headers == (("name", b"text"), ("none", b""))
 
 
@@ -170,7 +160,7 @@ def test_fields_of_a_header_may_stand_in_any_order_in_parquet(tmp_path: Path) ->
     columns = {name: [value] for name, value in PLACE.items()} | {"key": [b"k"], "value": [b"v"]}
     path = tmp_path / "t.parquet"
     parquet.write_table(pa.table(columns | {"headers": pa.array([[dict(FIELDS)]], kind)}), path)
-    assert records(path)[0].headers == (("h", b"of it"),)
+    assert records_of(path)[0].headers == (("h", b"of it"),)
 
 
 def _of_avro(path: Path, kind: Any, headers: Any) -> tuple[tuple[str, bytes | None], ...]:
@@ -183,7 +173,7 @@ def _of_avro(path: Path, kind: Any, headers: Any) -> tuple[tuple[str, bytes | No
     }
     with path.open("wb") as out:
         fastavro.writer(out, schema, [PLACE | {"key": b"k", "value": b"v", "headers": headers}])
-    return records(path)[0].headers
+    return records_of(path)[0].headers
 
 
 def test_objects_and_numbers_that_orjson_cannot_write_are_header_values(tmp_path: Path) -> None:
@@ -191,7 +181,7 @@ def test_objects_and_numbers_that_orjson_cannot_write_are_header_values(tmp_path
     path.write_text(
         '{"key":"k","value":"v","offset":0,"headers":{"a":{"x":"\\ud800"},"b":1' + "0" * 30 + "}}\n"
     )
-    (record,) = records(path)
+    (record,) = records_of(path)
     assert record.headers == (("a", b'{"x":"\xed\xa0\x80"}'), ("b", b"1" + b"0" * 30))
 
 
@@ -217,13 +207,13 @@ def test_numbers_in_headers_stay_as_they_are_spelt(shape: str, blank: str, tmp_p
         path.write_text(f'{{"topic":"t","offset":0,"headers":{spelt[shape]},"key":"k","value":"v"}}\n')
     expected = tuple((name, number.encode()) for name, number in pairs)
     nested = (("all", b'{"in":[' + ",".join(NUMBERS).encode() + b"]}"),)
-    assert records(path)[0].headers == (nested if shape == "nested" else expected)
+    assert records_of(path)[0].headers == (nested if shape == "nested" else expected)
 
 
 def test_numbers_in_pairs_stay_as_they_are_spelt(tmp_path: Path) -> None:
     path = tmp_path / "_schemas.log"
     path.write_text('[["a", [1.0, 1e3]], ["b" , {"v": 12345678901234567890123}]]')
-    values = [record.value for record in records(path)]
+    values = [record.value for record in records_of(path)]
     assert values == [b"[1.0, 1e3]", b'{"v": 12345678901234567890123}']
 
 
@@ -238,7 +228,7 @@ def test_headers_that_go_marshals_have_names_as_text(name: str, tmp_path: Path) 
         | {"Key": as_base64(b"k"), "Value": as_base64(b"v"), "HighWaterMark": 1},
     ):
         path.write_text(json.dumps(dumped) + "\n")
-        (record,) = records(path)
+        (record,) = records_of(path)
         assert (record.key, record.value) == (b"k", b"v")
         assert record.headers == ((name, b"\xff\x00"), (name, None), ("", b""))
 
@@ -255,7 +245,7 @@ def test_header_names_are_bytes_where_the_tool_has_bytes(tool: str, tmp_path: Pa
         dumped = capitals | zero | {"Key": as_base64(b"k"), "Value": as_base64(b"v"), "Headers": headers}
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(dumped) + "\n")
-    assert records(path)[0].headers == (("né", b"1"),)
+    assert records_of(path)[0].headers == (("né", b"1"),)
 
 
 def test_text_in_a_struct_of_go_is_refused(tmp_path: Path) -> None:
@@ -273,7 +263,7 @@ def test_a_header_of_name_and_value_is_one(tmp_path: Path) -> None:
     headers += [{"key": "control-center", "stringValue": "v"}, {"key": "none", "stringValue": None}]
     headers += [{"name": "typed", "value": "6869", "type": "bytes", "encoding": "hex"}]
     path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
-    assert records(path)[0].headers == (
+    assert records_of(path)[0].headers == (
         *(("h", b"v"), ("n", None), ("name", b"alone")),
         *(("control-center", b"v"), ("none", None), ("typed", b"hi")),
     )
@@ -288,14 +278,14 @@ def test_a_header_whose_value_has_an_unknown_name_is_refused(tmp_path: Path) -> 
     assert "headers cannot be read" in reject.reason
     assert "call the members key and value" in str(reject.hint)
     path.write_text(json.dumps(row | {"headers": [{"key": "h"}]}) + "\n")
-    assert records(path)[0].headers == (("h", None),)
+    assert records_of(path)[0].headers == (("h", None),)
 
 
 def test_a_mark_beside_a_header_names_its_encoding(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     headers = [{"key": name, "value": "6869", "encoding": name} for name in ("hex", "text", "base64")]
     path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
-    assert records(path)[0].headers == (("hex", b"hi"), ("text", b"6869"), ("base64", b"\xeb\xce\xbd"))
+    assert records_of(path)[0].headers == (("hex", b"hi"), ("text", b"6869"), ("base64", b"\xeb\xce\xbd"))
 
 
 def test_headers_in_an_encoding_that_kcompact_does_not_read_are_refused(tmp_path: Path) -> None:
@@ -314,12 +304,12 @@ def test_text_in_a_struct_of_go_that_may_be_base64_is_asked_about(value: str, tm
     row = PLACE | {"key": "k", "value": "v"}
     path.write_text(json.dumps(row | {"headers": [{"Key": "h", "Value": value}]}))
     with pytest.raises(InputError, match="text, or base64") as refused:
-        records(path)
+        records_of(path)
     assert "map({key: .Key, value: .Value})" in (refused.value.hint or "")
     path.write_text(json.dumps(row | {"headers": [{"key": "h", "value": value}]}))
-    assert records(path)[0].headers == (("h", value.encode()),)
+    assert records_of(path)[0].headers == (("h", value.encode()),)
     path.write_text(json.dumps(row | {"headers": [{"key": "h", "value_base64": value}]}))
-    assert records(path)[0].headers == (("h", base64.b64decode(value)),)
+    assert records_of(path)[0].headers == (("h", base64.b64decode(value)),)
 
 
 JAVA = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1, "timestampType": "CREATE_TIME", "key": "k"}
@@ -356,7 +346,7 @@ def test_headers_are_read_that_java_s_own_class_holds(headers: Any, expected: An
         headers = {"isReadOnly": False} | headers
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(JAVA | {"value": "v", "headers": headers}) + "\n")
-    assert records(path)[0].headers == expected
+    assert records_of(path)[0].headers == expected
 
 
 @pytest.mark.parametrize(
@@ -379,14 +369,14 @@ def test_headers_of_java_that_nobody_can_read_are_refused(headers: Any, tmp_path
     assert "headers cannot be read" in reject.reason
     if isinstance(headers, str):
         assert "export as JSON lines (kcat -J)" in str(reject.hint)
-        assert records(path, fields={"headers": ""})[0].headers == ()
+        assert records_of(path, fields={"headers": ""})[0].headers == ()
 
 
 @pytest.mark.parametrize("names", [("headers", "other"), ("headers", "isReadOnly")])
 def test_an_object_of_headers_may_have_those_names(names: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(JAVA | {"value": "v", "headers": dict.fromkeys(names, "x")}) + "\n")
-    assert records(path)[0].headers == tuple((name, b"x") for name in names)
+    assert records_of(path)[0].headers == tuple((name, b"x") for name in names)
 
 
 def of_node(data: bytes) -> dict[str, Any]:
@@ -405,7 +395,7 @@ def test_names_of_headers_may_be_bytes(headers: Any, tmp_path: Path) -> None:
     """As @platformatic/kafka gives them, whose names are Buffers, too."""
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
-    assert records(path)[0].headers == (("b", b"\xff"), ("h\u00e9", None))
+    assert records_of(path)[0].headers == (("b", b"\xff"), ("h\u00e9", None))
 
 
 @pytest.mark.parametrize(
@@ -437,7 +427,7 @@ def test_headers_that_look_like_base64_beside_texts_are_noted(headers: Any, tmp_
         (note,) = [note for note in dump.files[0].notes if "look like base64" in note]
     words = shlex.split(note.partition("; ")[2].partition(" reads ")[0])
     fields = dict(part.partition("=")[::2] for part in words[3].split(","))
-    (record,) = records(path, dialect=words[1], fields=fields)
+    (record,) = records_of(path, dialect=words[1], fields=fields)
     assert (record.key, record.value) == (b"user-1", b"v")
     assert record.headers[0][1] in (b"x0", b"app")
 
@@ -478,7 +468,7 @@ def test_a_header_of_filebeat_is_one_text_of_name_and_value(
     """Two of them are not the name and the value of one, as kcat writes."""
     path = tmp_path / "t.jsonl"
     path.write_text(filebeat_line(texts))
-    (record,) = records(path)
+    (record,) = records_of(path)
     assert (record.key, record.value, record.timestamp_ms) == (b"a", b"1", 1_704_067_200_000)
     assert record.headers == expected
 
@@ -487,7 +477,7 @@ def test_a_header_of_filebeat_without_a_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(filebeat_line(["h: v", "trace"]))
     with pytest.raises(InputError, match="headers cannot be read"):
-        records(path)
+        records_of(path)
 
 
 def test_filebeat_s_headers_under_other_names_are_not_called_damaged(tmp_path: Path) -> None:
@@ -496,10 +486,10 @@ def test_filebeat_s_headers_under_other_names_are_not_called_damaged(tmp_path: P
     path.write_text(json.dumps(PLACE | {"k": "a", "v": "1", "headers": ["h: v"]}) + "\n")
     fields = {"key": "k", "value": "v", "headers": "headers"}
     with pytest.raises(InputError, match="headers cannot be read") as caught:
-        records(path, fields=fields)
+        records_of(path, fields=fields)
     assert "--dialect filebeat" in str(caught.value.hint)
     places = {name: name for name in ("topic", "partition", "offset", "timestamp")}
-    (record,) = records(path, dialect="filebeat", fields=fields | places)
+    (record,) = records_of(path, dialect="filebeat", fields=fields | places)
     assert record.headers == (("h", b"v"),)
 
 
@@ -507,12 +497,12 @@ def test_filebeat_s_headers_under_other_names_are_not_called_damaged(tmp_path: P
 def test_text_that_programs_write_for_no_headers_is_none(text: str, tmp_path: Path) -> None:
     csv, lines, columns = (tmp_path / name for name in ("t.csv", "t.jsonl", "t.parquet"))
     csv.write_text(f"topic,partition,offset,key,value,headers\nt,0,0,k,v,{text}\nt,0,1,k,v,{text}=1\n")
-    assert [record.headers for record in records(csv)] == [(), ((text, b"1"),)]
+    assert [record.headers for record in records_of(csv)] == [(), ((text, b"1"),)]
     row = PLACE | {"key": "k", "value": "v", "headers": text}
     lines.write_text(json.dumps(row) + "\n")
-    assert records(lines)[0].headers == ()
+    assert records_of(lines)[0].headers == ()
     parquet.write_table(pa.Table.from_pylist([row]), columns)  # as json.Marshal(nil) ends up in a column
-    assert records(columns)[0].headers == ()
+    assert records_of(columns)[0].headers == ()
 
 
 @pytest.mark.parametrize(

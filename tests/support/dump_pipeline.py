@@ -12,7 +12,7 @@ from kcompact.dumps.note_checks import check_notes, notes_by_file
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import OutputChoice, OutputPlan, name_outputs
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.records.record import index_schema
+from kcompact.dumps.records.record import Record, index_schema
 from siphash import SECRET
 
 ONE_SPLIT = 1 << 40
@@ -21,6 +21,14 @@ ONE_SPLIT = 1 << 40
 def open_one(path: Path, **options: object) -> Dump:
     """Open a dump of one file or folder."""
     return open_dump([str(path)], ReadOptions(**options))  # type: ignore[arg-type]  # of many types
+
+
+def records_of(path: Path, **options: object) -> list[Record]:
+    """All records of a dump, as the reference reads them."""
+    with open_one(path, **options) as dump:
+        splits = [(dump.files[split.file_id], split) for split in dump.splits(ONE_SPLIT)]
+        parts = [LAYOUTS[file.layout].records(file, split) for file, split in splits]
+        return [record for part in parts for _, _, record in part]
 
 
 def index_all(

@@ -44,8 +44,12 @@ def log_contexts(
     _refuse_starts_behind(index, contexts)
     notes = beside.context.silences(names.values())
     if beside.state is not None:
-        contexts, more_notes = continued(beside, beside.state, index, contexts)
+        contexts, more_notes = continued(beside.state, index, contexts)
         notes += more_notes
+    if beside.committed is None and beside.state is not None:
+        others = [part for part in index.summaries if _path(index, part) not in beside.state.output_paths]
+        refuse_undecided(beside.state, names, contexts)
+        refuse_removed_aborts(beside.state, others, contexts)
     refuse_holes(contexts, index.summaries)
     contexts, more_notes = with_open_transactions(contexts, names)
     notes += more_notes
@@ -83,9 +87,7 @@ def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
             )
 
 
-def continued(
-    beside: Beside, state: StateOfDump, index: ReadDump, context: LogContexts
-) -> tuple[LogContexts, list[str]]:
+def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
     """The contexts, now that the dump shows how it stands to the state, and notes.
 
     A state of no output is taken as it stands. Else the dump goes on from that output (``missing`` is None),
@@ -103,10 +105,6 @@ def continued(
         _refuse_parts_of_earlier_dumps(index, state)
     context = _compared(state, index, context)
     again |= {log_id for log_id, log in index.names.items() if log in state.logs_given_anew}
-    if beside.committed is None:
-        refuse_undecided(state, index.names, context)
-        others = [part for part in index.summaries if _path(index, part) not in state.output_paths]
-        refuse_removed_aborts(state, others, context)
     from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
     notes = [_note(index, again)] if again else []
     return {**context, **from_start}, notes + _notes_on_holes(index, state)
