@@ -148,6 +148,8 @@ def keep_permissions(replaced: Path, prepared: Path) -> None:
 
     A dump that nobody else might read is not to be readable once it is compacted in its place.
     """
+    if not is_there(replaced):
+        return
     inside = [str(path.relative_to(prepared)) for path in prepared.rglob("*")] if is_folder(prepared) else []
     for name in (*inside, ""):
         new = prepared / name

@@ -57,8 +57,11 @@ def find_files(arguments: list[str]) -> list[str]:
     """
     if not arguments:
         raise InputError("no dump given")
+    listings = _listings_of(arguments)
+    if len(listings) == 1:
+        return [*listings[0].files]
     files: dict[str | Path, str] = {}  # by place: a file that is named in two ways is one
-    for listing in _listings_of(arguments):
+    for listing in listings:
         for path in listing.files:
             # Not resolved: what ``..`` means behind a link only the disk knows.
             files.setdefault(path if path == STDIN or is_address(path) else Path(path).absolute(), path)
