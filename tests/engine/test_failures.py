@@ -323,6 +323,31 @@ def test_a_java_that_may_address_little_memory_is_not_given_more(
 
 
 @pytest.mark.parametrize(
+    "error",
+    [
+        Py4JError("java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_a_limit_of_threads_is_no_want_of_memory(error: Exception) -> None:
+    known = explain(error)
+    assert known is not None
+    assert known.exit_code == 2
+    assert "ulimit -u" in str(known.hint)
+
+
+def test_a_java_that_died_for_want_of_threads_is_not_given_more_memory(tmp_path: Path) -> None:
+    words = "unable to create native thread: possibly out of memory or process/resource limits reached"
+    thread = 'Exception in thread "dispatcher-3" java.lang.OutOfMemoryError'
+    (tmp_path / "spark.log").write_text(f"{thread}: {words}\n\tat java.base/java.lang.Thread.start0\n")
+    with subprocess.Popen(["false"]) as process:
+        process.wait()
+    known = explain(EOFError(), Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does
+    assert known is not None
+    assert known.message == "no more threads can be started here"
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "java.nio.file.NoSuchFileException: {}/blockmgr-a856/0e",

@@ -54,7 +54,7 @@ def processes_of(temporary_folder: Path) -> dict[int, str]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             environment = (process / "environ").read_bytes()
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # ended meanwhile
             continue
         if f"TMPDIR={temporary_folder}\0".encode() in environment and command:

@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kcompact.engine.startup.jvm import Jvm
-from kcompact.engine.startup.start_failures import Settings, not_started, too_few_addresses, without_package
+from kcompact.engine.startup.start_failures import (
+    Settings,
+    last_words,
+    no_more_threads,
+    not_started,
+    too_few_addresses,
+    without_package,
+)
 from kcompact.errors import EngineError, KcompactError
 from kcompact.printable import terminal_lines
 from kcompact.storage.disk import write_error
@@ -178,13 +185,19 @@ def _packages_of(error: Exception) -> set[str]:
 
 def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     """The error to show in place of one of Spark's; None where it is a bug and has to stay as it is."""
-    explanation = _explained_by_text(str(error), java) if _is_of_spark(error) else None
+    explanation: KcompactError | None = no_more_threads(str(error))
+    if explanation is None and _is_of_spark(error):
+        explanation = _explained_by_text(str(error), java)
     if explanation is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
-        code = java.process.returncode
-        is_killed = code == -signal.SIGKILL  # by the kernel, for want of memory
-        hint = _OUT_OF_MEMORY if is_killed else too_few_addresses() or _MORE_MEMORY
-        return EngineError(f"Spark's Java died ({_cause(code)})", hint=hint)
+        explanation = no_more_threads(last_words(java.folder / "spark.log")) or _died(java)
     return explanation
+
+
+def _died(java: Jvm) -> EngineError:
+    code = java.process.returncode
+    is_killed = code == -signal.SIGKILL  # by the kernel, for want of memory
+    hint = _OUT_OF_MEMORY if is_killed else too_few_addresses() or _MORE_MEMORY
+    return EngineError(f"Spark's Java died ({_cause(code)})", hint=hint)
 
 
 def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:

@@ -12,6 +12,7 @@ Settings = tuple[tuple[str, str], ...]
 """Names and values of ``--conf``."""
 
 _FEW_FILES = 1024  # open at once; Java alone opens some 300
+_NO_THREAD = ("unable to create native thread", "can't start new thread")
 _FEW_ADDRESSES = 4 << 30  # Java reserves 1 GiB for its heap, another for classes, and more
 _SUSPECTS_NAMED = 5
 _LONGEST_REASON = 300
@@ -33,12 +34,24 @@ def not_started(cause: str, settings: Settings) -> EngineError:
     if _OF_KUBERNETES in cause:
         reason = cause.partition(_BEFORE_THE_ANSWER)[0]
         return EngineError(f"Kubernetes refuses: {reason[:_LONGEST_REASON]}", hint=_KUBECTLS_SETTINGS)
-    return EngineError(f"Spark cannot be started: {cause[:_LONGEST_REASON]}", hint=_hint(settings))
+    return no_more_threads(cause) or EngineError(
+        f"Spark cannot be started: {cause[:_LONGEST_REASON]}", hint=_hint(settings)
+    )
+
+
+def no_more_threads(text: str) -> EngineError | None:
+    """The error where these words are Java's or Python's on a limit of threads; None: they are not."""
+    if not any(words in text for words in _NO_THREAD):
+        return None
+    return EngineError(
+        "no more threads can be started here",
+        hint="raise the limit on processes and threads: ulimit -u, or the container's (--pids-limit)",
+    )
 
 
 def last_words(log: Path) -> str:
     """The last thing that Java said about why it ended; empty if it said nothing."""
-    lines = log.read_text(errors="replace").strip().splitlines()
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     crash = [line.removeprefix(_SAID_AT_A_CRASH) for line in lines if line.startswith(_SAID_AT_A_CRASH)]
     reasons = crash[:1] or [line for line in lines if _is_reason(line)]  # the last of a crash names a file
     return without_package(reasons[-1]) if reasons else ""
