@@ -339,7 +339,9 @@ def test_a_limit_of_threads_is_no_want_of_memory(error: Exception) -> None:
 def test_a_java_that_died_for_want_of_threads_is_not_given_more_memory(tmp_path: Path) -> None:
     words = "unable to create native thread: possibly out of memory or process/resource limits reached"
     thread = 'Exception in thread "dispatcher-3" java.lang.OutOfMemoryError'
-    (tmp_path / "spark.log").write_text(f"{thread}: {words}\n\tat java.base/java.lang.Thread.start0\n")
+    (tmp_path / "spark.log").write_text(
+        f"{thread}: {words}\n\tat java.base/java.lang.Thread.start0\nOther words\n"
+    )
     with subprocess.Popen(["false"]) as process:
         process.wait()
     known = explain(EOFError(), Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from kcompact.engine.startup.jvm import Jvm
 from kcompact.engine.startup.start_failures import (
     Settings,
-    last_words,
+    all_words,
     no_more_threads,
     not_started,
     too_few_addresses,
@@ -189,7 +189,7 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     if explanation is None and _is_of_spark(error):
         explanation = _explained_by_text(str(error), java)
     if explanation is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
-        explanation = no_more_threads(last_words(java.folder / "spark.log")) or _died(java)
+        explanation = no_more_threads(all_words(java.folder / "spark.log")) or _died(java)
     return explanation
 
 

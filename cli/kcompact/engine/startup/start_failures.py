@@ -49,9 +49,14 @@ def no_more_threads(text: str) -> EngineError | None:
     )
 
 
+def all_words(log: Path) -> str:
+    """All that Java said; empty where its log is gone."""
+    return log.read_text(errors="replace") if log.exists() else ""
+
+
 def last_words(log: Path) -> str:
     """The last thing that Java said about why it ended; empty if it said nothing."""
-    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    lines = all_words(log).strip().splitlines()
     crash = [line.removeprefix(_SAID_AT_A_CRASH) for line in lines if line.startswith(_SAID_AT_A_CRASH)]
     reasons = crash[:1] or [line for line in lines if _is_reason(line)]  # the last of a crash names a file
     return without_package(reasons[-1]) if reasons else ""
