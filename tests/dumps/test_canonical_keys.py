@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dump_pipeline import open_one
+from dump_pipeline import open_one, read_by_tasks
 from kcompact.dumps.json.canonical_keys import as_compared
-from kcompact.dumps.note_checks import check_notes, notes_by_file
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.options import ReadOptions
-from kcompact.engine.passes.index_pass import TaskReader, plan_index
 from kcompact.errors import InputError
 
 TEXTS = ['{"a":1,"b":2}', '{"b": 2, "a": 1}', "1.0", "1", "1e0", "[1, 2]", "[1,2]", '"1"', "k-1", "007"]
@@ -60,14 +59,9 @@ def files_of_texts(folder: Path) -> list[Path]:
 def compared_keys(path: Path, folder: Path, *, canonical: bool = True) -> list[bytes]:
     """The keys of the index rows that tasks read, once the dump is found to be readable."""
     with open_one(path, canonical_keys=canonical) as dump:
-        plan, notes, keys = plan_index(dump, folder / "run"), {}, []
-        for task in range(len(plan.tasks)):
-            reader = TaskReader(plan, task)
-            for rows in reader.rows():
-                keys += rows.column("key").to_pylist()
-            notes |= {split_id: summary.notes for split_id, summary in reader.summaries.items()}
-        check_notes(dump, notes_by_file(dump, plan.splits.values(), notes))
-    return keys
+        table, notes = read_by_tasks(dump, folder / "run")
+        check_notes(dump, notes)
+    return list(table["key"].to_pylist())
 
 
 @pytest.fixture

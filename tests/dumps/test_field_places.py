@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dump_pipeline import index_all, open_one, records_of
+from dump_pipeline import index_all, open_one, read_by_tasks, records_of
 from hint_tools import needs_jq
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import columns_beside
@@ -33,11 +33,9 @@ def places(path: Path, **options: Any) -> list[Log]:
     return [(record.topic, record.partition, record.offset) for record in records]
 
 
-def rewritten_by_hint(path: Path, before: str) -> Path:
+def rewritten_by_hint(path: Path, refusal: InputError, before: str) -> Path:
     """The refused dump, run through the program of jq that its hint names after the words ``before``."""
-    with pytest.raises(InputError) as refused:
-        open_one(path)
-    words = shlex.split(str(refused.value.hint).partition(before)[2])
+    words = shlex.split(str(refusal.hint).partition(before)[2])
     path.write_bytes(subprocess.run([*words[:3], path], check=True, capture_output=True).stdout)
     return path
 
@@ -588,7 +586,9 @@ def test_windows_are_joined_with_the_key_as_the_hint_says(form: str, tmp_path: P
     path = write(tmp_path / "d.jsonl", [row, row | {"windowStart": 3}])
     if form == "array":
         path.write_text(json.dumps([row, row | {"windowStart": 3}]))
-    records = records_of(rewritten_by_hint(path, "in JSON by "))
+    with pytest.raises(InputError) as refused:
+        open_one(path)
+    records = records_of(rewritten_by_hint(path, refused.value, "in JSON by "))
     assert [(record.key, record.value) for record in records] == [(b'["a",2,1]', None), (b'["a",2,3]', None)]
 
 
@@ -781,45 +781,74 @@ def test_a_unit_in_brackets_belongs_to_the_name_of_a_timestamp(name: str, tmp_pa
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_000]
 
 
-def newest_first(form: str, tmp_path: Path) -> Path:
-    """Five records of two partitions, without offsets."""
+def newest_first(form: str, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Five records of two partitions, without offsets, and options to read them."""
     logs = [(0, 900), (1, 950), (0, 800), (1, 700), (0, 600)]
     rows = [{"partition": log, "timestamp": 10**12 + ms, "key": "k", "value": str(ms)} for log, ms in logs]
-    path = write(tmp_path / "t.json", rows)
+    names = tuple(rows[0])
+    path = write(folder / "t.dump", rows)
+    lines = [",".join(map(str, row.values())) for row in rows]
     if form == "array":
         path.write_text(json.dumps(rows))
-    if form == "csv":
-        lines = [",".join(map(str, row.values())) for row in rows]
-        path.write_text("\n".join(["partition,timestamp,key,value", *lines, ""]))
-    return path
+    elif form == "csv":
+        path.write_text("\n".join([",".join(names), *lines, ""]))
+    elif form == "text":
+        path.write_text("\n".join([*lines, ""]))
+    elif form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif form == "avro":
+        types = dict(zip(names, ("int", "long", "string", "string"), strict=True))
+        fields = [{"name": name, "type": kind} for name, kind in types.items()]
+        with path.open("wb") as file:
+            fastavro.writer(file, {"type": "record", "name": "r", "fields": fields}, rows)
+    return path, {"columns": names} if form == "text" else {}
 
 
-@pytest.mark.parametrize("form", ["lines", "array", "csv"])
+def turned(path: Path, folder: Path, **options: Any) -> int:
+    """How many records tasks read of a dump, if their order may be that of a log."""
+    folder.mkdir(exist_ok=True)
+    with open_one(path, **options) as dump:
+        table, notes = read_by_tasks(dump, folder)
+        check_notes(dump, notes)
+    return len(table)
+
+
+@pytest.mark.parametrize("form", ["lines", "array", "csv", "text", "parquet", "avro"])
 def test_newest_first_without_offsets_is_no_order_of_a_log(form: str, tmp_path: Path) -> None:
     """The oldest value of each key stayed."""
-    path = newest_first(form, tmp_path)
-    with pytest.raises(InputError, match="the newest come first: from 1000000000950 back to 1000000000600"):
-        open_one(path)
-    assert len(places(path, fields={"timestamp": ""})) == 5
+    path, options = newest_first(form, tmp_path)
+    with pytest.raises(InputError, match="the newest come first: 3 are earlier than the one before them"):
+        turned(path, tmp_path / "run", **options)
+    assert turned(path, tmp_path / "run", fields={"timestamp": ""}, **options) == 5
 
 
 @needs_jq
 @pytest.mark.parametrize("form", ["lines", "array"])
 def test_newest_first_is_turned_round_by_the_hint(form: str, tmp_path: Path) -> None:
-    path = newest_first(form, tmp_path)
-    records = records_of(rewritten_by_hint(path, "in JSON, "))
+    path, _ = newest_first(form, tmp_path)
+    with pytest.raises(InputError) as refused:
+        turned(path, tmp_path / "run")
+    records = records_of(rewritten_by_hint(path, refused.value, "in JSON, "))
     assert [record.value for record in records] == [b"600", b"700", b"800", b"950", b"900"]
+
+
+def test_newest_first_may_be_so_by_and_large(tmp_path: Path) -> None:
+    """Producers' clocks are not quite alike."""
+    times = [*range(90, 50, -1), 60, *range(50, 10, -1)]
+    path = write(tmp_path / "t.jsonl", [{"timestamp": time, "key": "k", "value": "v"} for time in times])
+    with pytest.raises(InputError, match="than the one before them in their log, 1 later"):
+        turned(path, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
     "times",
-    [[3, 2, 2, 1], [9, 8, 7, 6, 7], ["2024-01-04", "2024-01-03", "2024-01-02", "2024-01-03"], [9, "8", 7, 6]],
+    [[3, 2, 2, 1], [9, 8, 7, 6, 7], ["2024-01-04", "2024-01-03", "2024-01-02", "2024-01-03"], [5, 5, 5, 5]],
 )
 def test_times_of_a_log_may_go_back(times: list[Any], tmp_path: Path) -> None:
     rows = [{"timestamp": time, "key": "k", "value": "v"} for time in times]
-    open_one(write(tmp_path / "t.jsonl", rows))
+    assert turned(write(tmp_path / "t.jsonl", rows), tmp_path / "run") == len(times)
     with_offsets = [envelope(number, timestamp=9 - number, value="v") for number in range(5)]
-    open_one(write(tmp_path / "offsets.jsonl", with_offsets))
+    assert turned(write(tmp_path / "offsets.jsonl", with_offsets), tmp_path / "run") == 5
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])

@@ -13,6 +13,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import OutputChoice, OutputPlan, name_outputs
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record, index_schema
+from kcompact.engine.passes.index_pass import TaskReader, plan_index
 from siphash import SECRET
 
 ONE_SPLIT = 1 << 40
@@ -43,6 +44,16 @@ def index_all(
         notes[split.split_id] = SplitNotes()
         batches += LAYOUTS[file.layout].index(SplitToIndex(file, split, notes[split.split_id], SECRET), extra)
     return pa.Table.from_batches(batches, index_schema(extra)), notes_by_file(dump, splits, notes)
+
+
+def read_by_tasks(dump: Dump, folder: Path) -> tuple[pa.Table, dict[int, SplitNotes]]:
+    """As ``index_all``, by the tasks of a run; ``folder`` is where they count how far they are."""
+    plan, notes, batches = plan_index(dump, folder), {}, []
+    for task in range(len(plan.tasks)):
+        reader = TaskReader(plan, task)
+        batches += reader.rows()
+        notes |= {split_id: summary.notes for split_id, summary in reader.summaries.items()}
+    return pa.Table.from_batches(batches, index_schema()), notes_by_file(dump, plan.splits.values(), notes)
 
 
 def judged(path: Path, split_bytes: int = ONE_SPLIT, **options: object) -> list[str]:

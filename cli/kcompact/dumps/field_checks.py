@@ -1,4 +1,4 @@
-"""Whether the fields that a dump is read by were exported, and are enough to tell its keys apart."""
+"""Whether the fields that a dump is read by were exported, and tell its keys apart, and their order."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from kcompact.counted import counted
 from kcompact.dumps.avro.avro_schema import kind_names_at
 from kcompact.dumps.count_names import ComposedName
-from kcompact.dumps.dialects.dialect import TYPED, Dialect
+from kcompact.dumps.dialects.dialect import JSON, TYPED, Dialect
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.records.change_events import FORMATS
+from kcompact.dumps.records.framed import last_byte
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.dumps.records.shown import columns_option, delimiter_option, fields_option, key_field_option
+from kcompact.dumps.records.shown import (
+    by_jq,
+    columns_option,
+    delimiter_option,
+    fields_option,
+    key_field_option,
+)
+from kcompact.dumps.text.csv_lines import CR_LF_ROWS
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
 
@@ -184,3 +193,45 @@ def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
         hint=f"--dialect csv{fields} if they are CSV's, --dialect text{fields}"
         f" {columns_option(shape.columns)} {delimiter_option(shape.delimiter)} if they belong to the data",
     )
+
+
+def ask_whose_line_ends(file: DumpFile, notes: SplitNotes) -> None:
+    """Refuse text in which a CR before a line feed may be the end of a key or value, or of the line."""
+    dialect, cr_lf = file.dialect, notes.counts.get(CR_LF_ROWS, 0)
+    last = file.shape.columns[-1] if isinstance(file.shape, CsvShape) and file.shape.columns else None
+    encodings = {part.place: part.encoding for part in (dialect.key, dialect.value)}
+    lf = notes.fields_seen.get("record", 0) - cr_lf
+    if not cr_lf or not lf or last is None or encodings.get(last) != "text":
+        return
+    if lf == 1:  # the last row, which may have no line end at all
+        with file_at_hand(file) as file_on_disk:
+            if last_byte(file_on_disk) not in b"\r\n":
+                return
+    raise InputError(
+        f"{file.path}: {cr_lf:,} of {cr_lf + lf:,} rows end{'s' * (cr_lf == 1)} in CR LF, the others in LF:"
+        f" nobody can tell whether a CR ends a {'key' if last == dialect.key.place else 'value'} or its line",
+        hint="export as JSON lines (kcat -J); or, if no key and no value ends in a CR, give all rows the same"
+        " line end: sed 's/\\r$//' FILE > NEW",
+    )
+
+
+def refuse_newest_first(file: DumpFile, notes: SplitNotes) -> None:
+    """Refuse records without offsets that come newest first, as pages and queries show them.
+
+    Their order in the file would count as the log's: the oldest record of a key would replace all others.
+    """
+    earlier, later = (notes.counts.get(name, 0) for name in ("earlier_records", "later_records"))
+    if earlier < _TOO_MANY_FOR_CHANCE or earlier < _TO_ONE_LATER * later:
+        return
+    in_json = f" in JSON, {by_jq(_REVERSED)};" if {*JSON}.issuperset(file.dialect.layouts) else ""
+    raise InputError(
+        f"{file.path}: no offsets in the records, and the newest come first: {earlier:,} are earlier"
+        f" than the one before them in their log, {later:,} later",
+        hint=f"export the offsets, too, or the oldest first;{in_json} if this is the order of the log:"
+        " --fields timestamp= (the times are left out then)",
+    )
+
+
+_TOO_MANY_FOR_CHANCE = 3
+_TO_ONE_LATER = 20  # as the clocks of several producers are not alike
+_REVERSED = 'if type == "array" then . else [., inputs] end | reverse[]'

@@ -8,7 +8,14 @@ from kcompact.counted import counted
 from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole
 from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.field_checks import ask_whose_quotes, check_fields, check_kinds_of_keys, check_tables
+from kcompact.dumps.field_checks import (
+    ask_whose_line_ends,
+    ask_whose_quotes,
+    check_fields,
+    check_kinds_of_keys,
+    check_tables,
+    refuse_newest_first,
+)
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.files.sources import STDIN
 from kcompact.dumps.files.unreadable import (
@@ -21,11 +28,9 @@ from kcompact.dumps.files.unreadable import (
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.null_texts import refuse_null_texts
 from kcompact.dumps.options import Aborts
-from kcompact.dumps.records.framed import FramedLayout, last_byte, line_number
+from kcompact.dumps.records.framed import FramedLayout, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.dumps.remarks import remarks_on
-from kcompact.dumps.text.csv_lines import CR_LF_ROWS
-from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import is_address
 
@@ -94,7 +99,8 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
     aborts = _ask_for_batches(dump, by_file)
     for file in dump.files:
         _check_lossy_keys(file, by_file[file.file_id])
-        _check_line_ends(file, by_file[file.file_id])
+        ask_whose_line_ends(file, by_file[file.file_id])
+        refuse_newest_first(file, by_file[file.file_id])
         if dump.options.dialect is None:
             ask_whose_quotes(file, by_file[file.file_id])
     remarks = [text for file in dump.files for text in remarks_on(file, by_file[file.file_id], dump.options)]
@@ -248,26 +254,6 @@ def place_of(file: DumpFile, position: int) -> str:
         return f"{file.path}: {layout.place(position)}"
     with file_at_hand(file) as file_on_disk:
         return f"{file.path}:{line_number(file_on_disk.data_path, position)}"
-
-
-def _check_line_ends(file: DumpFile, notes: SplitNotes) -> None:
-    """Refuse text in which a CR before a line feed may be the end of a key or value, or of the line."""
-    dialect, cr_lf = file.dialect, notes.counts.get(CR_LF_ROWS, 0)
-    last = file.shape.columns[-1] if isinstance(file.shape, CsvShape) and file.shape.columns else None
-    encodings = {part.place: part.encoding for part in (dialect.key, dialect.value)}
-    lf = notes.fields_seen.get("record", 0) - cr_lf
-    if not cr_lf or not lf or last is None or encodings.get(last) != "text":
-        return
-    if lf == 1:  # the last row, which may have no line end at all
-        with file_at_hand(file) as file_on_disk:
-            if last_byte(file_on_disk) not in b"\r\n":
-                return
-    raise InputError(
-        f"{file.path}: {cr_lf:,} of {cr_lf + lf:,} rows end{'s' * (cr_lf == 1)} in CR LF, the others in LF:"
-        f" nobody can tell whether a CR ends a {'key' if last == dialect.key.place else 'value'} or its line",
-        hint="export as JSON lines (kcat -J); or, if no key and no value ends in a CR, give all rows the same"
-        " line end: sed 's/\\r$//' FILE > NEW",
-    )
 
 
 def _check_lossy_keys(file: DumpFile, notes: SplitNotes) -> None:

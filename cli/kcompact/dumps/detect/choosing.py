@@ -23,7 +23,6 @@ from kcompact.dumps.detect.event_proposals import check_delete_flags, check_even
 from kcompact.dumps.detect.field_places import (
     places_by_name,
     refuse_absent_values,
-    refuse_newest_first,
     refuse_taken_apart,
     with_markers,
 )
@@ -250,7 +249,6 @@ def _with_places(sample: _Sample, dialect: Dialect) -> Dialect:
     absent = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
     places = absent | places_by_name(path, dialect, lacking, field_names, options)
     dialect = with_markers(path, dialect.with_places(places), field_names)
-    refuse_newest_first(path, dialect, rows)
     refuse_taken_apart(path, dialect, rows, options)
     refuse_absent_values(path, dialect, rows, options)
     if dialect.value.place and not dialect.listed:

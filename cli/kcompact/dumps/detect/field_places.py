@@ -1,12 +1,9 @@
 """Parts of a record that lie under other names than the tool's, or appear behind the first records."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from itertools import chain
-from typing import Any
 
-from kcompact.dumps.dialects.dialect import DATA_ROLES, JSON, DataRole, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.part_names import (
     fields_by_role,
     in_rows,
@@ -17,7 +14,7 @@ from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.dialects.unexported import with_reasons
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import by_jq, name_list
+from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 
@@ -109,32 +106,3 @@ def refuse_taken_apart(path: str, dialect: Dialect, sample: list[Row], options: 
                 hint=f"export the {role} as it is, in one field (pandas: without json_normalize); if these"
                 f" are no members of it, and it was empty or null: --fields {role}={place}",
             )
-
-
-def refuse_newest_first(path: str, dialect: Dialect, sample: list[Row]) -> None:
-    """Raise InputError where records without offsets come newest first, as pages and queries show them.
-
-    Their order in the file would count as the log's: the oldest record of a key would replace all others.
-    """
-    is_open = dialect.offset is None and dialect.timestamp is not None
-    times_of: defaultdict[str, list[Any]] = defaultdict(list)
-    for row in sample if is_open else ():
-        log = [*values_at([row], dialect.topic), *values_at([row], dialect.partition)]
-        times_of[str(log)] += values_at([row], dialect.timestamp)
-    times = [*chain.from_iterable(times_of.values())]
-    if {*map(type, times)} not in ({str}, {int}, {float}):
-        return
-    steps = sum(len({*of_log}) - 1 for of_log in times_of.values() if of_log)
-    if steps < _TOO_MANY_FOR_CHANCE or any(t != sorted(t, reverse=True) for t in times_of.values()):
-        return
-    in_json = f" in JSON, {by_jq(_REVERSED)};" if {*JSON}.issuperset(dialect.layouts) else ""
-    raise InputError(
-        f"{path}: no offsets in the records, and the newest come first: from {max(times)} back to"
-        f" {min(times)}",
-        hint=f"export the offsets, too, or the oldest first;{in_json} if this is the order of the log:"
-        " --fields timestamp= (the times are left out then)",
-    )
-
-
-_TOO_MANY_FOR_CHANCE = 3  # times that are earlier than the one before them, and none that is later
-_REVERSED = 'if type == "array" then . else [., inputs] end | reverse[]'

@@ -159,6 +159,15 @@ def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
     notes.count("replacement_keys", pc.sum(pc.match_substring(rows.column("key"), REPLACEMENT)).as_py() or 0)
 
 
+def count_turns(rows: pa.RecordBatch, notes: SplitNotes) -> None:
+    """Count the records of each log that are earlier than the one before them, and those that are later."""
+    log_ids = rows.column("log_id").to_numpy()
+    order = np.argsort(log_ids, kind="stable")
+    steps = np.diff(rows.column("timestamp_ms").to_numpy()[order])[np.diff(log_ids[order]) == 0]
+    notes.count("earlier_records", int(np.count_nonzero(steps < 0)))
+    notes.count("later_records", int(np.count_nonzero(steps > 0)))
+
+
 CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_hash"})
 """Columns of EXTRA_FIELDS that can be computed for many records at once."""
 

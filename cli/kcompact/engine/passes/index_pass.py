@@ -18,7 +18,7 @@ from kcompact.dumps.files.at_hand import at_hand
 from kcompact.dumps.json.canonical_keys import with_canonical_keys
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import windows
-from kcompact.dumps.records.indexing import count_replacements, may_hold_replacements
+from kcompact.dumps.records.indexing import count_replacements, count_turns, may_hold_replacements
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, Split, SplitNotes, SplitToIndex
 from kcompact.engine.meter import READ, Meter
 from kcompact.engine.passes.summaries import SplitSummary
@@ -159,7 +159,7 @@ class TaskReader:
             with at_hand(group) as splits:
                 for rows in LAYOUTS[splits[0].file.layout].index_together(splits, plan.extra):
                     compared = self._compared(rows, splits[0].file)
-                    _add_up(compared, self.summaries)
+                    _add_up(compared, self.summaries, has_offsets=splits[0].file.dialect.offset is not None)
                     yield compared
                     self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
                     if len(compared) < len(rows):
@@ -174,8 +174,11 @@ class TaskReader:
         return with_canonical_keys(rows, notes)
 
 
-def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None:
-    """Count index rows, which may be of several splits, in the summary of each."""
+def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary], *, has_offsets: bool) -> None:
+    """Count index rows, which may be of several splits, in the summary of each.
+
+    Where they have no offsets, so that their order counts, also how they follow one another in time.
+    """
     if not rows.num_rows:
         return
     is_looked_at = may_hold_replacements(rows)
@@ -187,6 +190,8 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None
         summary.add(of_split)
         if is_looked_at:
             count_replacements(of_split, summary.notes)
+        if not has_offsets:
+            count_turns(of_split, summary.notes)
 
 
 def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:
