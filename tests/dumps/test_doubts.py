@@ -182,9 +182,11 @@ def test_a_text_of_databases_for_null_is_asked_about_before_an_empty_one_beside_
     assert [pair[at] for pair in pairs(path, tombstone=r"literal:\N")] == [None, b"", b"x"]
 
 
-@pytest.mark.parametrize(
-    "word", ["null", "None", "NaN", "NA", "nil", "<nil>", "undefined", "<null>", "(null)", r"\N"]
-)
+_WORDS = ["null", "None", "NaN", "NA", "nil", "<nil>", "undefined", "<null>", "(null)", r"\N"]
+_WORDS += ["<none>", "(none)", "Optional.empty", "N/A", "-"]
+
+
+@pytest.mark.parametrize("word", _WORDS)
 def test_words_of_programs_for_null_are_remarked_on_in_keys_and_values(word: str, tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text(f"topic,partition,offset,key,value\nt,0,0,a,x\nt,0,1,a,{word}\nt,0,2,{word},y\n")

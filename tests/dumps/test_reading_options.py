@@ -1,6 +1,7 @@
 """What the user says about a dump, and keys that are not plain text."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -239,14 +240,15 @@ def test_columns_and_a_delimiter_that_divide_nothing_are_noted(path: Path) -> No
         assert not any("--delimiter" in note for note in opened.notes)
 
 
-def test_keys_that_scripts_made_of_nulls_are_noted(path: Path) -> None:
+@pytest.mark.parametrize("word", ["undefined", "Optional.empty", "N/A", "-", "(none)", "<none>"])
+def test_keys_that_scripts_made_of_nulls_are_noted(word: str, path: Path) -> None:
     """JavaScript's ``${message.key}`` of a record without key: without a note, all but the last would go."""
-    dump(path, *(envelope(n, key) for n, key in enumerate(["undefined", "a", "undefined", "null"])))
+    dump(path, *(envelope(n, key) for n, key in enumerate([word, "a", word, "null"])))
     with open_one(path) as opened:
         (note,) = [note for note in opened.notes if "which tools write for null" in note]
-    assert "several keys of the first records are the text undefined" in note
-    assert "--tombstone literal:undefined" in note
-    assert [record.key for record in records(path, tombstone="literal:undefined")] == [
+    assert f"several keys of the first records are the text {word}" in note
+    assert f"--tombstone {shlex.quote(f'literal:{word}')} " in note
+    assert [record.key for record in records(path, tombstone=f"literal:{word}")] == [
         None,
         b"a",
         None,

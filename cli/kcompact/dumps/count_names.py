@@ -3,7 +3,7 @@
 from typing import Literal, NewType
 
 ComposedName = NewType("ComposedName", str)
-"""Made of a form and a role, such as ``null_of_go_key``, or of a format of change events."""
+"""Made of a form and a role, such as ``<nil>_key``, or of a format of change events."""
 
 _OfKeys = Literal["missing_key", "empty_key", "literal_key", "upper_literal_key"]
 _OfValues = Literal["missing_value", "empty_value", "literal_value", "upper_literal_value"]

@@ -103,9 +103,8 @@ def refuse_null_texts(
     is_known = dialect.null_literal is not None and "literal" not in dialect.value.doubtful
     if options.tombstone is not None or is_known:
         return
-    words = [NULL_TEXTS[name] for name in NULLS_OF_DATABASES]
     for null in _likely_nulls(file, notes, options):
-        if null.role == asked and null.text in words:
+        if null.role == asked and null.text in NULLS_OF_DATABASES.values():
             raise InputError(
                 f"{null.of(file)}, and {depends} depends on whether it is one",
                 hint=_answers(null, dialect.null_literal, all_notes),

@@ -12,10 +12,11 @@ from dump_pipeline import index_all, open_one
 from kcompact.dumps.dialects.dialect import forms
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
+from kcompact.dumps.loops.csv.null_cells import ELSEWHERE
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile
-from kcompact.dumps.text.csv_reader import CsvShape
+from kcompact.dumps.text.csv_reader import NULL_TEXTS, NULLS_OF_DATABASES, CsvShape
 from loop_parity import assert_same, assert_same_together, read_by_loop_alone
 
 assert load_loops("csv_lines")
@@ -36,6 +37,9 @@ CSV_HOSTILE = [
     b't,0,5,17,"(null)",<null>\n',
     b"t,0,5,17,<nil>,<nil>\n",
     b"t,0,5,17,nan,none\n",
+    b"t,0,5,17,-,Optional.empty\n",
+    b"t,0,5,17,N/A,(none)\n",
+    b"t,0,5,17,--,(none\n",
     b"t,0,5,17,NA,na\n",
     b"t,0,5,17,k,NA\n",
     b"t,0,5,17,k,\n",
@@ -78,6 +82,11 @@ CSV_HOSTILE = [
     b"  \n",
     b"t,0,5,17,k,v",
 ]
+
+
+def test_words_for_null_are_those_of_the_reference() -> None:
+    rarer = {*NULL_TEXTS.values()} - {*NULLS_OF_DATABASES.values()}
+    assert {word.decode() for word in ELSEWHERE} == rarer
 
 
 def csv_file(path: Path, data: bytes, quoting: str = "rfc4180") -> DumpFile:

@@ -63,23 +63,10 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
 _ERRORS = "surrogateescape"
 _SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas has numbers with gaps as floats
 _ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
-NULL_TEXTS = {
-    "null_word": "NULL",
-    "null_sign": r"\N",
-    "null_of_java": "null",
-    "null_of_python": "None",
-    "null_of_pandas": "NaN",
-    "na_of_pandas": "<NA>",
-    "na_of_r": "NA",
-    "nan_of_python": "nan",
-    "null_of_go": "nil",
-    "null_of_fmt": "<nil>",  # of Go
-    "null_of_javascript": "undefined",
-    "null_in_angles": "<null>",
-    "null_in_brackets": "(null)",
-}
+NULLS_OF_DATABASES = {"null_word": "NULL", "null_sign": r"\N"}  # which no program means as text
+_WORDS = "null None NaN nan <NA> NA nil <nil> undefined <null> (null) <none> (none) Optional.empty N/A -"
+NULL_TEXTS = NULLS_OF_DATABASES | {text: text for text in _WORDS.split()}
 """Texts that programs write for null; by the names under which they are counted (``null_word_key``)."""
-NULLS_OF_DATABASES = ("null_word", "null_sign")  # which no program means as text
 _COUNTED = {text.encode(): name for name, text in NULL_TEXTS.items()}
 
 

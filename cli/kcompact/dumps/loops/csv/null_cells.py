@@ -9,10 +9,13 @@ from kcompact.dumps.loops.fields import is_text
 
 _QUOTE = ord('"')
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
-_NULL, _NONE, _NAN, _NIL = (np.frombuffer(text, np.uint8) for text in (b"null", b"None", b"NaN", b"nil"))
-_NAN_OF_PYTHON, _NA, _NA_OF_R = (np.frombuffer(text, np.uint8) for text in (b"nan", b"<NA>", b"NA"))
-_UNDEFINED, _NIL_OF_FMT = (np.frombuffer(text, np.uint8) for text in (b"undefined", b"<nil>"))
-_IN_ANGLES, _IN_BRACKETS = (np.frombuffer(text, np.uint8) for text in (b"<null>", b"(null)"))
+ELSEWHERE = (
+    *(b"null", b"None", b"NaN", b"nan", b"<NA>", b"NA", b"nil", b"<nil>", b"undefined", b"<null>", b"(null)"),
+    *(b"<none>", b"(none)", b"Optional.empty", b"N/A", b"-"),
+)
+"""The rarer texts of NULL_TEXTS (csv_reader.py), which are counted there."""
+_LONGEST = max(map(len, ELSEWHERE))
+_WORDS = np.array([list(word.ljust(_LONGEST + 1, b"\0")) for word in ELSEWHERE], np.uint8)
 
 
 @part
@@ -49,20 +52,14 @@ def null_flag(data: np.ndarray, cell: np.ndarray, word: int, sign: int) -> int:
 
 @part
 def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether it is one of the rarer texts of NULL_TEXTS (csv_reader.py), which are counted there.
-
-    The length tells nearly all others at once: that of the shortest and of the longest.
-    """
-    return len(_NA_OF_R) <= end - start <= len(_UNDEFINED) and (
-        is_text(data, start, end, _NULL)
-        or is_text(data, start, end, _NONE)
-        or is_text(data, start, end, _NAN)
-        or is_text(data, start, end, _NAN_OF_PYTHON)
-        or is_text(data, start, end, _NA)
-        or is_text(data, start, end, _NA_OF_R)
-        or is_text(data, start, end, _NIL)
-        or is_text(data, start, end, _UNDEFINED)
-        or is_text(data, start, end, _IN_ANGLES)
-        or is_text(data, start, end, _NIL_OF_FMT)
-        or is_text(data, start, end, _IN_BRACKETS)
-    )
+    """Whether it is one of the rarer texts. The length tells most others at once."""
+    length = end - start
+    if length > _LONGEST:
+        return False
+    for number in range(len(_WORDS)):
+        place = 0
+        while place < length and data[start + place] == _WORDS[number, place]:
+            place += 1
+        if place == length and _WORDS[number, length] == 0:
+            return True
+    return False
