@@ -1,6 +1,7 @@
 """What programs print about records is asked about where its words would be keys; keys stay keys."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,8 @@ JSON = [f'{{"id":{number}}}' for number in range(4)]
         ([f"{1_700_000_000 + n}.25\tk:{value}" for n, value in enumerate(JSON)], "times"),
         ([f"2023-11-14 22:13:0{n}.123\tv{n}" for n in range(4)], "times"),
         ([f"2023-11-14T22:13:0{n}+01:00\tv{n}" for n in range(4)], "times"),
+        ([f"{100 + n % 10}\tv{n}" for n in range(30)], "numbers that ascend, as offsets do"),
+        ([f"{n}:{value}" for n, value in enumerate(3 * JSON)], "numbers that ascend"),
         ([f"- orders[0 | {n}] / {1_700_000_000_000 + n} k#{{}}" for n in range(3)], "the places of records"),
     ],
 )
@@ -82,6 +85,24 @@ def test_keys_that_only_hold_such_words_are_keys(tmp_path: Path, key: str) -> No
     with open_one(path) as dump:
         keys = index_all(dump)[0]["key"].to_pylist()
     assert keys == [key.format(number).encode() for number in range(len(JSON))]
+
+
+@pytest.mark.parametrize("numbers", [range(9), [n * 7 % 30 for n in range(30)], [n // 3 for n in range(30)]])
+def test_numbers_that_do_not_ascend_are_keys(tmp_path: Path, numbers: Sequence[int]) -> None:
+    path = tmp_path / "keys.txt"
+    path.write_text("".join(f"{number}\tv\n" for number in numbers))
+    with open_one(path) as dump:
+        assert index_all(dump)[0]["key"].to_pylist() == [str(number).encode() for number in numbers]
+
+
+def test_pairs_of_a_number_and_a_value_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.json"
+    path.write_text('[[0, "a"], [1, "b"]]')
+    with pytest.raises(InputError, match="which may be a key or an offset"):
+        open_one(path)
+    path.write_text('[["0", "a"], ["1", "b"]]')
+    with open_one(path) as dump:
+        assert index_all(dump)[0]["key"].to_pylist() == [b"0", b"1"]
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,12 @@ def _recognised(
     if not rows and sample and not options.key_fields:
         if looks_like(file.body) is not None:
             raise unknown(file.path, file.body, [])
+        if all(isinstance(item, list) and len(item) == _PAIR for item in sample):
+            raise InputError(
+                f"{file.path}: pairs of a number, which may be a key or an offset, and a value",
+                hint=f"if the numbers are keys, say so: {by_jq('.[] | {key: .[0], value: .[1]}')}; if they"
+                " are offsets, the keys were not exported: export the topic itself as JSON lines (kcat -J)",
+            )
         if _LINES_OF_ARRAYS.match(file.body):
             raise _nameless(file.path, "lines of JSON arrays", _BY_PLACE)
         if set(map(type, sample)) == {list}:
@@ -143,8 +149,10 @@ _PAIR = len(("key", "value"))
 
 
 def _as_row(value: Any) -> dict[str, Any] | None:
-    """A sampled record as named fields; pairs by their indexes."""
+    """A sampled record as named fields; pairs by their indexes, but not of what may be an offset."""
     match value:
+        case [int() | float(), _]:
+            return None
         case [key, paired]:
             return {"0": key, "1": paired}
         case dict():

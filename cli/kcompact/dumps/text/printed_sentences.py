@@ -1,6 +1,7 @@
 """Sentences of programs about records that they consume: words, places and times where a key would be."""
 
 import re
+from itertools import pairwise
 
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import delimiter_option, shown
@@ -23,6 +24,8 @@ _TIME = re.compile(  # of 2014 to 2033: milliseconds, or seconds with a fraction
     rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)\s*\Z",
     re.IGNORECASE,
 )
+_OFFSET = re.compile(rb"\A\d{1,18}\Z")
+_ENOUGH_LINES = 10  # whose numbers hardly ascend by chance
 EXPORT_HINT = "export the topic itself as JSON lines (kcat -J)"
 
 
@@ -44,9 +47,10 @@ def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options:
         (_WORDS, "words about a record, as programs print them"),
         (_PLACE, "the places of records, as programs print them"),
         (_TIME, "times"),
+        (_OFFSET, "numbers that ascend, as offsets do"),
     ):
         matching = [key for key in keys if pattern.search(key)]
-        if 2 * len(matching) > len(keys):
+        if 2 * len(matching) > len(keys) and (pattern is not _OFFSET or _ascend(matching)):
             text = shown(matching[0].decode("utf-8", "replace"))
             raise InputError(
                 f"{path}: what would be keys are {kind}: {text}",
@@ -61,3 +65,12 @@ def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options:
             f" {delimiter_option(f'{before}{delimiter} ')}, or {delimiter_option(delimiter)} where blanks"
             f" belong to the data; if not, {EXPORT_HINT}",
         )
+
+
+def _ascend(numbers: list[bytes]) -> bool:
+    """Whether nearly all numbers are larger than the one before them; those of partitions begin anew."""
+    steps = [int(after) - int(before) for before, after in pairwise(numbers)]
+    return len(numbers) >= _ENOUGH_LINES and sum(step > 0 for step in steps) >= _MOST * len(steps)
+
+
+_MOST = 0.9
