@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kcompact.broker.log_names import LogName
-from kcompact.compact.offset_order import overlapping, unsorted_files
+from kcompact.compact.offset_order import order_of_files, overlapping, unsorted_files
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.dumps.count_names import CountName
 from kcompact.dumps.dialects.dialect import DATA_ROLES
@@ -26,7 +26,7 @@ from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
-from kcompact.verify.rows.keyed_rows import COLUMNS, COMMITTED
+from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
 _DOUBTS = dict.fromkeys(DATA_ROLES, "what verify finds")
@@ -54,6 +54,7 @@ class Indexed:
     renamed: Mapping[int, int] = field(default_factory=dict)
     is_named_by_file: bool = False
     left_out: frozenset[LogName] = frozenset()  # logs that --topic and --partitions left out
+    interleaves: bool = False  # files of a log, so that no order of them is that of its offsets
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
@@ -129,6 +130,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         tuple(summaries),
         is_named_by_file=any(file.dialect.topic is None for file in dump.files),
         left_out=frozenset(logs_left_out(notes.values())),
+        interleaves=overlapping(summaries) and not order_of_files(summaries, file_ids),
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
@@ -153,7 +155,16 @@ def read_dumps(
     for kind, dump in present_dumps.items():
         packed = (block.content for block in blocks if block.kind == kind)
         indexed[kind] = _indexed(dump, plans[kind], packed, present_dumps.values())
+    before, after = indexed.get(BEFORE, NOTHING), indexed.get(AFTER, NOTHING)
+    if after.interleaves and not before.interleaves:
+        indexed[AFTER] = replace(after, notes=(*after.notes, _INTERLEAVED))
     return rows, indexed
+
+
+_INTERLEAVED = (
+    "files of AFTER hold offsets of a log between those of other files, unlike any of BEFORE: the order of"
+    " records is looked at within each file alone"
+)
 
 
 def _plan(kind: str, dump: Dump, folder: Path, hash_secret: bytes) -> IndexPlan:
