@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dump_pipeline import open_one
+from dump_pipeline import judged, open_one
 from hint_tools import needs_jq
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.record import Record
@@ -264,6 +264,10 @@ LIST_OF_YAML = "- key: a\n  offset: 1\n  value: x\n- key: a\n  offset: 2\n  valu
         (f"---\n{LIST_OF_YAML}", "YAML"),
         ("---\nkey: a\nvalue: x\n---\nkey: a\nvalue: y\n", "YAML"),
         ("Headers:\nKey: a\nOffset: 1\nValue:\n{}\n", "YAML or labelled text"),
+        ("records:\n  - topic: t\n    offset: 1\n    key: a\n    value: x\n", "YAML"),
+        ("| offset | key | value |\n|---|:---|---:|\n| 0 | a | x |\n| 1 | a | y |\n", "a table of Markdown"),
+        ('[[records]]\noffset = 0\nkey = "a"\nvalue = "1"\n', "TOML or an INI file"),
+        ("<records>\n  <record><key>a</key></record>\n</records>\n", "XML"),
         ('{:topic "o", :key "a", :value nil}\n', "EDN"),
         ('{kafka_message,1,<<"a">>,<<"1">>,create,1,[]}\n', "terms as Erlang prints them"),
         ("{\n  topic: 'o',\n  key: 'a',\n  value: null\n}\n", "JavaScript"),
@@ -292,6 +296,13 @@ def test_what_other_languages_and_programs_print_is_called_so(text: str, kind: s
     assert "looks like" in error.message
     assert kind in error.message
     assert "--columns" not in str(error.hint)
+
+
+def test_a_comma_with_no_record_behind_it_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(f"[{json.dumps(ROWS[0])},]\n")
+    with pytest.raises(InputError, match="a comma with no record behind it"):
+        judged(path)
 
 
 def records_by_hint(error: InputError, before: str, path: Path) -> list[Record]:

@@ -171,9 +171,18 @@ def test_sizes_may_be_floats(tmp_path: Path) -> None:
     assert [record.value for record in records_in(tmp_path / "t.csv")] == [None, b"", b"v"]
 
 
-def test_that_bytes_are_read_as_python_prints_them_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("topic,partition,offset,key,value\nt,0,0,b'a',b'1'\nt,0,1,b'a',None\n")
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_that_bytes_are_read_as_python_prints_them_is_said(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{form}"
+    pairs = [("b'a'", "b'1'"), ("b'a'", "None"), ("b'a'", "None"), ("None", "b'1'"), ("None", "b'2'")]
+    rows = [f"t,0,{offset},{key},{value}\n" for offset, (key, value) in enumerate(pairs)]
+    path.write_text("topic,partition,offset,key,value\n" + "".join(rows))
+    if form == "jsonl":
+        lines = [
+            {"topic": "t", "partition": 0, "offset": offset, "key": key, "value": value}
+            for offset, (key, value) in enumerate(pairs)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert open_one(path).files[0].dialect.notes == (
         "keys and values are read as the bytes that Python prints as b'...', and None as null",
     )

@@ -243,6 +243,15 @@ def test_a_loss_names_the_option_that_could_explain_it(
     assert bool(finding.remedy) == bool(remedy)
 
 
+def test_no_retention_of_tombstones_explains_a_loss_before_they_came() -> None:
+    """``--delete-retention-ms 0 or less`` was named, which settles nothing."""
+    before = [tombstone("a", offset=0, timestamp_ms=NOW_MS + 5), record("b", "1", offset=1)]
+    (finding,) = judge(before, before[1:], Bounds(Policy(now_ms=NOW_MS))).findings
+    assert str(finding.remedy).startswith(f"--now {NOW_MS + 5} or later")
+    later = Policy(now_ms=NOW_MS + 5, delete_retention_ms=0)
+    assert judge(before, before[1:], Bounds(later)).holds
+
+
 @pytest.mark.parametrize("configs", [frozenset[str](), frozenset({"cleanup.policy"})])
 def test_a_log_that_is_gone_is_a_finding_where_only_the_cleaner_takes(configs: frozenset[str]) -> None:
     outcome = judge(UPDATES, [], Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(configs)))

@@ -103,7 +103,7 @@ def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: Read
         refuse_addresses(path, role, values_at(rows, dialect.of(role).place))
     layout = dialect.layouts[0]
     sample = _Sample(path, layout, rows, frozenset(), frozenset({dialect.key.error or ""}), options)
-    notes = notes_on_null_keys(dialect, rows) + _ask_for_changed_parts(sample, dialect)
+    notes = _notes_on_nulls(sample, dialect) + _ask_for_rounded_keys(sample, dialect)
     notes += _notes_on_empty_keys(sample, dialect)
     _, of_arrays = arrays_of_bytes(path, layout, dialect, rows, options)
     return notes + note_on_base64_columns(dialect, rows) + of_arrays
@@ -145,7 +145,7 @@ def _refuse_unfit(sample: _Sample, dialect: Dialect) -> None:
 
 def _doubts(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     """Notes on what may be meant otherwise than it is read. Raises InputError where nobody can tell."""
-    notes = _ask_for_encodings(sample, dialect) + _ask_for_changed_parts(sample, dialect)
+    notes = _ask_for_encodings(sample, dialect) + _ask_for_rounded_keys(sample, dialect)
     notes += check_events(sample.path, dialect, values_at(sample.rows, dialect.value.place), sample.options)
     return notes + _notes_on_empty_keys(sample, dialect)
 
@@ -154,7 +154,7 @@ def _ask_for_encodings(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     """Notes on texts that may be encoded. Raises InputError where nobody can tell."""
     path, rows = sample.path, sample.rows
     is_open = not dialect.sure and sample.options.dialect is None
-    notes = note_on_short_keys(dialect, rows) + notes_on_null_keys(dialect, rows)
+    notes = note_on_short_keys(dialect, rows)
     if is_open and dialect.key.encoding == "text":
         notes += ask_for_base64(path, dialect, rows)
         for other in sample.fitting:
@@ -169,14 +169,11 @@ def _ask_for_encodings(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     return notes
 
 
-def _ask_for_changed_parts(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
-    """Notes on keys that were rounded and values that may be nulls. Raises InputError for such keys."""
-    notes: tuple[str, ...] = ()
-    if sample.options.dialect is None:
-        notes += _ask_for_rounded_keys(sample.path, dialect, sample.rows)
-    if sample.layout != "csv_lines" and sample.options.tombstone is None:
-        notes += notes_on_null_values(dialect, sample.rows)
-    return notes
+def _notes_on_nulls(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
+    """Notes on texts that are nulls most likely."""
+    notes = notes_on_null_keys(dialect, sample.rows)
+    is_asked = sample.layout != "csv_lines" and sample.options.tombstone is None
+    return notes + notes_on_null_values(dialect, sample.rows) if is_asked else notes
 
 
 _NOTE_ON_EMPTY_KEYS = (
@@ -202,25 +199,25 @@ def _may_mean_none(sample: _Sample, dialect: Dialect) -> bool:
     return is_open and keys.count("") > 1 and None not in keys and len(keys) == len(sample.rows)
 
 
-def _ask_for_rounded_keys(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+def _ask_for_rounded_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     """Refuse keys that are numbers with an exponent, as spreadsheets save long ones. Raises InputError.
 
     pandas writes whole numbers so where the column has a gap. For kcompact's own CSV, known by its column of
     encodings, it is only a note: the keys may have been such texts before.
     """
-    keys = [*values_at(sample, dialect.key.place)]
+    keys = [*values_at(sample.rows, dialect.key.place)]
     is_rounded = is_rounded_number if {*JSON}.issuperset(dialect.layouts) else is_rounded_text
     rounded = next(filter(is_rounded, keys), None)
-    if rounded is None or dialect.key.encoding != "text":
+    if rounded is None or dialect.key.encoding != "text" or sample.options.dialect is not None:
         return ()
     likely = f"keys such as {shown(rounded)} were most likely rounded, by a spreadsheet or pandas"
     likely += ": keys that were different look alike"
-    if dialect.key.marker is not None and any(dialect.key.marker in row for row in sample):
+    if dialect.key.marker is not None and any(dialect.key.marker in row for row in sample.rows):
         return (likely,)
     has_name = dialect.name in {*BY_NAME, *AVRO, *PARQUET}
-    as_named = f"--dialect {dialect.name}" if has_name else as_written(dialect, sample)
+    as_named = f"--dialect {dialect.name}" if has_name else as_written(dialect, sample.rows)
     raise InputError(
-        f"{path}: {likely}",
+        f"{sample.path}: {likely}",
         hint="take the file as it was exported, before a spreadsheet saved it (in pandas, have keys as text:"
         " dtype=str, or .astype('Int64') before they are written); if these are the keys,"
         f" {as_named} takes them as they are",
@@ -267,6 +264,7 @@ def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
     path, layout, rows, _, _, options = sample
     encoded = with_encodings(path, dialect, rows, options)
     arrays, notes = arrays_of_bytes(path, layout, dialect, rows, options)
+    notes += _notes_on_nulls(sample, replace(dialect, null_literal=encoded.null_literal))
     notes += notes_on_printed_bytes(dialect, encoded, rows) + note_on_lost_bytes(encoded, rows)
     if options.dialect is None and encoded.value.encoding == "text":
         notes += note_on_base64_values(layout, dialect, rows)

@@ -218,8 +218,8 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
         cells = cells_of(line.removesuffix(b"\r"), delimiter.encode())
     except BadCsvError:
         return None
-    if b"\0" in line:  # psql -A0 ends records so: the first line is the whole dump
-        return None
+    if b"\0" in line or (lines and b"---" in lines[0] and not lines[0].strip(b"|-: ")):
+        return None  # psql -A0 ends records so: the first line is the whole dump; or Markdown draws a line
     columns = tuple((cell or b"").decode("utf-8", "surrogateescape").strip() for cell in cells)
     all_aliases = {alias for aliases in ALIASES.values() for alias in aliases}
     is_named = not {*columns}.isdisjoint(map(unescaped, options.fields.values()))

@@ -172,7 +172,7 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
-    rb"(?i)(?:---[ \t]*\r?\n)?(?:(?:- |  )?\w+:(?: .*)?\n)*(?:- |  )?(?:partition|offset|key): ": (
+    rb"(?i)(?:---[ \t]*\r?\n)?(?:[ -]*+\w+:(?: .*)?\n)*[ -]*+(?:partition|offset|key): ": (
         "YAML or labelled text",
         "export as JSON (-o json)",
     ),
@@ -196,7 +196,18 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "a table drawn for people to read, in which long texts may be cut",
         "export the topic itself as JSON lines (kcat -J), or write the rows as JSON, not as a table",
     ),
-    rb"\s*<(?:\?xml|!DOCTYPE|html)\b": ("XML or HTML", "export as JSON lines (kcat -J) or CSV"),
+    rb"\s*+\|[^\n]*\n\s*+\|(?: *:?---+:? *\|)+\s": (
+        "a table of Markdown",
+        "export as JSON lines (kcat -J) or CSV",
+    ),
+    rb"\[\[?[A-Za-z][\w.-]*\]\]?\s*\n[\w.\"-]+ *= *": (
+        "TOML or an INI file",
+        "export as JSON lines (kcat -J) or CSV",
+    ),
+    rb"\s*+<(?:(?:\?xml|!DOCTYPE|html)\b|[A-Za-z][^<>\n]*>(?:\s*\n)?\s*<)": (
+        "XML or HTML",
+        "export as JSON lines (kcat -J) or CSV",
+    ),
     rb"ConsumerRecord\(topic = ": ("a ConsumerRecord as Java prints it", "export as JSON lines (kcat -J)"),
     rb"ConsumerRecord\(topic='": ("a ConsumerRecord as Python prints it", "export as JSON lines (kcat -J)"),
     rb"\[[^][{}\"\n]+\]: [^\n]*, ": (

@@ -296,5 +296,5 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
             f"the record is cut off or spans lines: {shown!r}",
             f"kcat talks about itself in its midst: {WITHIN_HINT}" if is_kcat_within(data) else CUT_HINT,
         )
-    reason = str(error).split(":")[0]
+    reason = str(error).split(":")[0] if data.strip() else "a comma with no record behind it"
     return f"not JSON ({reason}): {shown!r}", NOT_A_RECORD_HINT

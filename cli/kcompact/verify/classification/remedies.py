@@ -64,7 +64,9 @@ _WORDS = {
 def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str:
     """The option to give, and what it would say; ``timestamp_ms`` is that of the lost record."""
     if remedy == Remedy.TOMBSTONES and now_ms < timestamp_ms:
-        return f"--now {timestamp_ms} or later, if the cleaning was, with --delete-retention-ms as it was then"
+        return (
+            f"--now {timestamp_ms} or later, if the cleaning was, with --delete-retention-ms as it was then"
+        )
     return _WORDS[Remedy(remedy)].format(age_ms=now_ms - timestamp_ms)
 
 
