@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dump_pipeline import index_all, judged, open_one
+from dump_pipeline import index_all, judged, open_one, records_of
 from hint_tools import needs_jq
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dump import Dump
@@ -460,12 +460,19 @@ def test_records_that_a_program_logs_are_named_for_what_they_are(tmp_path: Path)
     assert "kcat -J" in str(refused.value.hint)
 
 
-def test_xml_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", ['<?xml version="1.0"?>\n<messages>\n', "<messages>\n  ", "<messages>"])
+def test_xml_is_named(start: str, tmp_path: Path) -> None:
     path = tmp_path / "orders.xml"
-    path.write_text('<?xml version="1.0"?>\n<messages>\n<message offset="1"/>\n</messages>\n')
+    path.write_text(f'{start}<message offset="1"/></messages>\n')
     with pytest.raises(InputError, match="looks like XML or HTML") as refused, open_one(path):
         pass
     assert "--columns" not in (refused.value.hint or "")
+
+
+def test_keys_may_be_xml(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("<a><b/></a>\tx\n<a><c/></a>\ty\n")
+    assert [record.key for record in records_of(path)] == [b"<a><b/></a>", b"<a><c/></a>"]
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "TOML or an INI file",
         "export as JSON lines (kcat -J) or CSV",
     ),
-    rb"\s*+<(?:(?:\?xml|!DOCTYPE|html)\b|[A-Za-z][^<>\n]*>(?:\s*\n)?\s*<)": (
+    rb"\s*+<(?:(?:\?xml|!DOCTYPE|html)\b|[A-Za-z][^<>\n]*>\s*\n\s*<|[A-Za-z][^\t\n]*>\s*\Z)": (
         "XML or HTML",
         "export as JSON lines (kcat -J) or CSV",
     ),
