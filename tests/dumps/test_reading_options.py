@@ -246,6 +246,10 @@ def test_keys_that_scripts_made_of_nulls_are_noted(word: str, path: Path) -> Non
     dump(path, *(envelope(n, key) for n, key in enumerate([word, "a", word, "null"])))
     with open_one(path) as opened:
         (note,) = [note for note in opened.notes if "which tools write for null" in note]
+    with open_one(path, tombstone="literal:null") as opened:
+        assert note in opened.notes  # of another word it is not said
+    with open_one(path, tombstone=f"literal:{word}") as opened:
+        assert not any("which tools write for null" in note for note in opened.notes)
     assert f"several keys of the first records are the text {word}" in note
     assert f"--tombstone {shlex.quote(f'literal:{word}')} " in note
     assert [record.key for record in records(path, tombstone=f"literal:{word}")] == [

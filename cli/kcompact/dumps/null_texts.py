@@ -42,14 +42,16 @@ def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
     Not for CSV, of which all cells are counted while they are read.
     """
-    if dialect.layouts == ("csv_lines",) or dialect.key.encoding != "text" or dialect.null_literal:
+    words = [text for text in NULL_TEXTS.values() if text != dialect.null_literal]
+    is_of_tool = dialect.null_literal is not None and len(words) == len(NULL_TEXTS)
+    if dialect.layouts == ("csv_lines",) or dialect.key.encoding != "text" or is_of_tool:
         return ()
     counts = Counter(texts_among(values_at(sample, dialect.key.place)))
     as_one = "which tools write for null, and all of them count as one key: if it is null, --tombstone"
     return tuple(
         f"several keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
         " reads it as null, in keys and values alike"  # without a count: alike in all files of a dump
-        for text in NULL_TEXTS.values()
+        for text in words
         if counts[text] > 1
     )
 
