@@ -130,7 +130,15 @@ def test_an_impossible_value_names_file_line_and_range(write: Write) -> None:
     assert "from 0 to 1" in refusal.value.message
 
 
-@pytest.mark.parametrize("text", ["cleanup.policy\n", "All configs for topic t are:\n  what is this\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cleanup.policy\n",
+        "All configs for topic t are:\n  what is this\n",
+        '{"segment.ms": "1000", "min.compaction.lag.ms": "1000"}\n',
+        '"segment.ms" = "1000"\n',
+    ],
+)
 def test_a_line_that_is_no_config_is_refused(write: Write, text: str) -> None:
     with pytest.raises(PolicyError, match="is not a config"):
         read_topic_configs(str(write(text)))

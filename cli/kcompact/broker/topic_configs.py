@@ -49,7 +49,7 @@ _CONFIGS_ENTRY = re.compile(r"\s+(?P<name>[\w.]+)=(?P<text>.*?) sensitive=(?:tru
 # kafka-topics: "Topic: orders<tab>TopicId: ...<tab>Configs: a=1,b=2", before Kafka 2.3 without the blanks.
 _TOPICS_TITLE = re.compile(r"\s*Topic:\s*(?P<topic>\S+)\s.*?\bConfigs:\s*(?P<rest>.*)")
 _TOPICS_PARTITION = re.compile(r"\s*Topic:\s*\S+\s+Partition:\s*\d+\s.*")
-_PROPERTY = re.compile(r"\s*(?P<name>[^\s=:]+)\s*[=:]\s*(?P<text>.*?)\s*")
+_PROPERTY = re.compile(r"\s*(?P<name>[\w.-]+)\s*[=:]\s*(?P<text>.*?)\s*")
 # A value may hold commas (cleanup.policy=compact,delete): only a comma before the next name ends it.
 _NEXT_NAME = re.compile(r",(?=[\w.]+=)")
 
