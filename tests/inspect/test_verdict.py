@@ -22,6 +22,12 @@ def test_one_record_is_one_record() -> None:
     assert sentence == "1 record, 1 live of 1 key in 1 partition; one record leaves nothing to compact"
 
 
+def test_repeated_records_without_key_are_not_taken_off_twice() -> None:
+    # Offsets 0 to 19, every second one without key, and 10 to 19 once more: 7 of 10 records are superseded.
+    sentence = verdict([log(30, 3, null_keys=15, repeated_offsets=10)], [])
+    assert sentence.endswith("; compaction can remove up to 12 superseded records (40 %)")
+
+
 def test_findings_are_counted_not_repeated() -> None:
     warnings = [
         InspectFinding(Level.WARNING, "a", "the first one"),

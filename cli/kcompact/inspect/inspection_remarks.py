@@ -154,11 +154,13 @@ def _saving(logs: Sequence[LogFacts], records: int, keys: int) -> str:
         return "no record has a key, so there is nothing to compact by"
     if records == 1:
         return "one record leaves nothing to compact"
-    superseded = records - sum(log.null_keys + log.repeated_offsets for log in logs) - keys
+    # Records that are repeated may be those without key: a log's smaller count of the two is doubtful.
+    superseded = records - keys - sum(max(log.null_keys, log.repeated_offsets) for log in logs)
+    most = "up to " if any(log.null_keys and log.repeated_offsets for log in logs) else ""
     if superseded < _HARDLY * records:
         return "almost every record has its own key, so compaction can hardly help"
     share = f"({100 * superseded / records:.0f} %)"
-    return f"compaction can remove {counted(superseded, 'superseded record')} {share}"
+    return f"compaction can remove {most}{counted(superseded, 'superseded record')} {share}"
 
 
 def _growth(logs: Sequence[LogFacts], keys: int) -> str | None:
