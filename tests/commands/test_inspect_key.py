@@ -55,8 +55,24 @@ def test_every_record_is_told_in_time_with_what_supersedes_it(kcompact: Cli, dum
     ]
     assert key["remarks"] == [
         "it is in t-0, t-1: each partition keeps its own latest record",
-        "it is deleted in one partition and alive in another",
+        "it is deleted in one partition of t and alive in another",
     ]
+
+
+def test_a_record_that_overlapping_exports_repeat_does_not_supersede_itself(
+    kcompact: Cli, dump: Path, tmp_path: Path
+) -> None:
+    later = tmp_path / "later.jsonl"
+    later.write_text(line(0, 7, 3_000, "a", "two") + line(1, 2, 4_000, "a", None))
+    run = kcompact("inspect", dump, later, "--key", "a", "--format", "json")
+    assert {*records(run)} == {(0, 5, False, 7), (0, 7, False, None), (1, 2, True, None)}
+
+
+def test_a_key_of_several_topics_is_not_in_several_partitions_of_one(kcompact: Cli, dump: Path) -> None:
+    with dump.open("a") as file:
+        file.write(line(3, 0, 5_000, "b", None).replace('"topic": "t"', '"topic": "u"'))
+    run = kcompact("inspect", dump, "--key", "b", "--format", "json")
+    assert json.loads(run.stdout)["keys"][0]["remarks"] == []
 
 
 def test_what_stays_is_what_compact_keeps(kcompact: Cli, dump: Path, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ _PARTITIONERS = PARTITIONERS[:2]  # of the Java client and of librdkafka, the tw
 
 @dataclass(frozen=True)
 class KeyRecord:
-    """One record; ``superseded_by_offset`` is that of the next one of its key in the same log."""
+    """One record; ``superseded_by_offset`` is the next offset of its key in the same log."""
 
     topic: str
     partition: int
@@ -39,6 +39,11 @@ class KeyRecord:
     is_tombstone: bool
     record_bytes: int
     superseded_by_offset: int | None = None
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Where it is; exports that overlap hold one place twice."""
+        return self.topic, self.partition, self.offset
 
     @property
     def fate(self) -> str:
@@ -67,12 +72,14 @@ class KeyHistory:
         if not self.records:
             return ["no record of this key is in the dump"]
         latest = [record for record in self.records if record.superseded_by_offset is None]
-        logs = sorted({f"{record.topic}-{record.partition}" for record in latest})
         texts = []
-        if len({record.partition for record in latest}) > 1:
-            texts.append(f"it is in {', '.join(logs)}: each partition keeps its own latest record")
-        if len({record.is_tombstone for record in latest}) > 1:
-            texts.append("it is deleted in one partition and alive in another")
+        for topic in self.belongs_to:
+            ends = {record.partition: record.is_tombstone for record in latest if record.topic == topic}
+            if len(ends) > 1:
+                logs = ", ".join(f"{topic}-{partition}" for partition in sorted(ends))
+                texts.append(f"it is in {logs}: each partition keeps its own latest record")
+            if len({*ends.values()}) > 1:
+                texts.append(f"it is deleted in one partition of {topic} and alive in another")
         return texts
 
 
@@ -163,14 +170,10 @@ def _refuse_too_many(records: Mapping[bytes, list[KeyRecord]], counts: Mapping[b
 
 
 def _history(key: bytes, records: list[KeyRecord], partitions: Mapping[str, int]) -> KeyHistory:
-    by_log = sorted(records, key=lambda record: (record.topic, record.partition, record.offset))
-    superseded = {
-        earlier: later.offset
-        for earlier, later in pairwise(by_log)
-        if (earlier.topic, earlier.partition) == (later.topic, later.partition)
-    }
-    by_time = [replace(record, superseded_by_offset=superseded.get(record)) for record in by_log]
-    by_time.sort(key=lambda record: (record.timestamp_ms, record.topic, record.partition, record.offset))
+    places = sorted({record.place for record in records})
+    superseded = {earlier: later[-1] for earlier, later in pairwise(places) if earlier[:-1] == later[:-1]}
+    by_time = [replace(record, superseded_by_offset=superseded.get(record.place)) for record in records]
+    by_time.sort(key=lambda record: (record.timestamp_ms, record.place))
     topics = sorted({record.topic for record in records})
     belongs = {topic: _placed(key, partitions[topic]) for topic in topics}
     return KeyHistory(key, tuple(by_time), belongs)
