@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -866,3 +867,28 @@ def test_values_in_columns_of_their_members_are_no_tombstones(sign: str, form: s
     assert len(places(path, fields={"value": "value"})) == 2
     whole = [{"offset": n, "key": "a", f"value{sign}id": 1, "value": value} for n, value in enumerate("ab")]
     assert len(places(write(tmp_path / "whole.jsonl", whole))) == 2
+
+
+@pytest.mark.parametrize(
+    ("role", "states", "is_refused"),
+    [
+        ("key", ['{"present": true, "empty": false}', '{"present": false, "empty": true}'], True),
+        ("key", ['{"present": true}', '{"present": true}'], True),  # of Java 8
+        (
+            "value",
+            ['{"empty": false, "defined": true}', '{"empty": true, "defined": false}'],
+            True,
+        ),  # Scala's
+        ("value", ['{"present": true}', '{"present": false}'], False),
+        ("key", ['{"present": true, "id": 1}', '{"present": true, "id": 2}'], False),
+    ],
+)
+def test_what_jackson_writes_of_an_optional_is_no_key_or_value(
+    role: str, states: list[str], is_refused: bool, tmp_path: Path
+) -> None:
+    """All records but the last went, as those of one key."""
+    path = tmp_path / "java.jsonl"
+    row = {"topic": "t", "partition": 0, "key": "a", "value": "1"}
+    write(path, [row | {"offset": n, role: json.loads(state)} for n, state in enumerate(states)])
+    with pytest.raises(InputError, match=f"say whether there is a {role}") if is_refused else nullcontext():
+        open_one(path)

@@ -23,6 +23,7 @@ from kcompact.dumps.detect.event_proposals import check_delete_flags, check_even
 from kcompact.dumps.detect.field_places import (
     places_by_name,
     refuse_absent_values,
+    refuse_optionals,
     refuse_taken_apart,
     with_markers,
 )
@@ -247,6 +248,7 @@ def _with_places(sample: _Sample, dialect: Dialect) -> Dialect:
     places = absent | places_by_name(path, dialect, lacking, field_names, options)
     dialect = with_markers(path, dialect.with_places(places), field_names)
     refuse_taken_apart(path, dialect, rows, options)
+    refuse_optionals(path, dialect, rows)
     refuse_absent_values(path, dialect, rows, options)
     if dialect.value.place and not dialect.listed:
         parts = dialect.places

@@ -14,7 +14,7 @@ from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.dialects.unexported import with_reasons
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import name_list
+from kcompact.dumps.records.shown import name_list, shown
 from kcompact.errors import InputError
 
 
@@ -88,6 +88,28 @@ def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options
             hint="--tombstone missing if they are; values that were too large for an exporter, or not"
             " decoded, are none: export those again, whole",
         )
+
+
+def refuse_optionals(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Raise InputError where all that is left of keys or values is whether there is one.
+
+    So Jackson writes ``Optional`` without its module for it, and all keys were one. An object of one such
+    member may be a value of the user's.
+    """
+    for role in DATA_ROLES:
+        values = [*values_at(sample, dialect.of(role).place)]
+        fewest = 1 if role == "key" else 2
+        if values and all(
+            isinstance(value, dict) and len(value) >= fewest and value.keys() <= _OF_OPTIONALS
+            for value in values
+        ):
+            raise InputError(
+                f"{path}: {role}s such as {shown(values[0])} say whether there is a {role}, and not which",
+                hint="export again: with Jackson's Jdk8Module, or what is in each Optional (orElse(null))",
+            )
+
+
+_OF_OPTIONALS = {"present", "empty", "defined"}  # isPresent() and isEmpty(); isDefined() of Scala's
 
 
 def refuse_taken_apart(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
