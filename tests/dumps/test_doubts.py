@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from dump_pipeline import index_all, judged, open_one, records_of
+from hint_tools import needs_jq
 from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.errors import InputError
 
@@ -295,3 +297,46 @@ def test_values_that_are_not_there_are_noted_where_the_told_tombstone_is_nowhere
     if kind == "csv":
         path.write_text("topic,partition,offset,key,value\nt,0,0,a,NULL\nt,0,1,a,\n")
         assert judged(path, tombstone="literal:NULL") == []
+
+
+@needs_jq
+@pytest.mark.parametrize("nothing", [{}, []])
+def test_empty_objects_and_arrays_that_may_be_nulls_are_noted_where_none_is(
+    nothing: Any, tmp_path: Path
+) -> None:
+    """R's jsonlite writes ``{}`` for NULL, Rust's serde ``[]`` for None that became a Vec of nothing."""
+    texts = ("order-1", "a much longer value")
+    key, value = texts if nothing == {} else (list(text.encode()) for text in texts)
+    contents = [(key, value), (nothing, value), (nothing, nothing), (key, nothing)]
+    path = envelopes(tmp_path / "t.jsonl", contents)
+    notes = [note for note in open_one(path).files[0].dialect.notes if "and none is null" in note]
+    assert [note.split()[1] for note in notes] == ["keys", "values"]
+    for note in notes:
+        program = shlex.split(note.partition("jq -c ")[2])[0]
+        path.write_bytes(subprocess.check_output(["jq", "-c", program, path]))
+    sent, other = map(str.encode, texts)
+    assert pairs(path) == [(sent, other), (None, other), (None, None), (sent, None)]
+    for others in (contents[:2], [(key, None), *contents[1:2]]):
+        notes_now = open_one(envelopes(path, others)).files[0].dialect.notes
+        assert not any("and none is null" in note for note in notes_now)
+
+
+@pytest.mark.parametrize(
+    ("rows", "noted"),
+    [
+        ('1,"",v\n2,"",v\n3,c,""\n4,d,""\n5,e,v\n', ["key", "value"]),
+        ('1,a,""\n2,b,v\n', []),
+        ('1,a,""\n2,b,""\n3,c,\n4,d,v\n', []),  # nothing at all is null
+        ('1,"",v\n2,"",v\n3,,v\n', []),
+    ],
+)
+def test_cells_of_two_quotes_that_may_be_nulls_are_noted_where_none_is(
+    rows: str, noted: list[str], tmp_path: Path
+) -> None:
+    """csv-stringify's ``quoted_empty`` quotes what is empty and what is null, and nothing else."""
+    (path := tmp_path / "t.csv").write_text("offset,key,value\n" + rows)
+    notes = [note for note in judged(path) if "is null: if the tool" in note]
+    assert [note.partition(", and no ")[2].split()[0] for note in notes] == noted
+    if noted:
+        assert [value for _, value in pairs(path, tombstone="empty")] == [b"v", b"v", None, None, b"v"]
+        assert len([note for note in judged(path, tombstone="empty") if "is null: if" in note]) == 1

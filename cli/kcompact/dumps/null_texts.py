@@ -7,11 +7,13 @@ from shlex import quote
 
 from kcompact.counted import counted
 from kcompact.dumps.count_names import ComposedName
-from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, QUOTING, DataRole, Dialect
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.unexported import is_size
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.shown import by_jq, in_jq
 from kcompact.dumps.text.csv_reader import NULL_TEXTS, NULLS_OF_DATABASES
 from kcompact.errors import InputError
 
@@ -76,14 +78,58 @@ def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]
     )
 
 
+def notes_on_nothing(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Notes on keys and values that are ``{}`` beside texts or ``[]`` beside arrays of bytes, and never null.
+
+    So R's jsonlite writes NULL, and whoever takes Rust's ``unwrap_or_default()``.
+    """
+    notes = []
+    for role in DATA_ROLES:
+        part, values = dialect.of(role), [*values_at(sample, dialect.of(role).place)]
+        nothing: list[int] | dict[str, int] = [] if part.encoding == "numbers" else {}
+        is_open = part.encoding in ("text", "json", "numbers") and len(values) == len(sample)
+        if (
+            is_open
+            and values.count(nothing) > 1
+            and all(v == nothing or isinstance(v, list | str) for v in values)
+        ):
+            at, to_null = in_jq(path_of(str(part.place))), f"if . == {nothing} then null else . end"
+            program = f'if type == "array" then .[] else . end | {at} |= ({to_null})'
+            as_one = ", so they count as one key" if role == "key" else ""
+            notes.append(
+                f"several {role}s of the first records are {nothing}{as_one}, and none is null: if the tool"
+                f" writes that for null: {by_jq(program)}"
+            )
+    return tuple(notes)
+
+
 def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """Text that is most likely a null, unless the user or a field beside it says what it is."""
     is_beside = _has_nothing_for_null(file, notes)
+    empty = [] if file.dialect.value.settled_by != QUOTING else _notes_on_empty_cells(file, notes, options)
     also = "; where a cell with nothing in it is null, too, --tombstone {}"
-    return [
+    return empty + [
         f"{null.of(file)}: if it is null, {null.option} reads it as null, in keys and values alike"
         + (also.format(quote(f"missing,literal:{null.text}")) if is_beside else "")
         for null in _likely_nulls(file, notes, options)
+    ]
+
+
+def _notes_on_empty_cells(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
+    """On ``""`` beside rows that quote nothing, if nothing is null: csv-stringify may write it for both.
+
+    Where each row has quotes the user is asked.
+    """
+    count, is_null = notes.counts.get, _has_nothing_for_null(file, notes)
+    if is_null or count("missing_key") or notes.fields_seen.get("record", 0) <= count("quoted_cells", 0):
+        return []
+    of_keys = "no key, all of these count as one key: export JSON"
+    answers = {"key": of_keys, "value": "a tombstone, --tombstone empty reads it as one"}
+    return [
+        f"{file.path}: {counted(empty, 'record')} with an empty {role}, and no {role} is null: if the tool"
+        f" writes that for {answer}"
+        for role, answer in answers.items()
+        if (empty := count(ComposedName(f"empty_{role}"), 0)) > 1 and (role == "key" or not options.tombstone)
     ]
 
 

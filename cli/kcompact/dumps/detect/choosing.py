@@ -53,7 +53,7 @@ from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_wind
 from kcompact.dumps.dialects.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.unexported import is_size, refuse_other_spelling
 from kcompact.dumps.json.late_members import late_names
-from kcompact.dumps.null_texts import notes_on_null_keys, notes_on_null_values
+from kcompact.dumps.null_texts import notes_on_nothing, notes_on_null_keys, notes_on_null_values
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
@@ -270,7 +270,8 @@ def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
     notes += notes_on_printed_bytes(dialect, encoded, rows) + note_on_lost_bytes(encoded, rows)
     if options.dialect is None and encoded.value.encoding == "text":
         notes += note_on_base64_values(layout, dialect, rows)
-    return _noted(with_arrays(encoded, arrays), notes)
+    encoded = with_arrays(encoded, arrays)
+    return _noted(encoded, notes + notes_on_nothing(encoded, rows) if layout in JSON else notes)
 
 
 def _noted(dialect: Dialect, notes: tuple[str, ...]) -> Dialect:
