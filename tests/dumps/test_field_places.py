@@ -545,12 +545,30 @@ def test_milliseconds_win_over_seconds_beside_them(tmp_path: Path) -> None:
 
 def test_a_time_in_an_object_is_named_by_its_member(tmp_path: Path) -> None:
     row = {"topic": "t", "partition": 0, "offset": 1, "key": "a", "payload": "1"}
-    path = write(tmp_path / "rust.jsonl", [row | {"timestamp": {"CreateTime": 1_700_000_000_001}}])
+    path = write(tmp_path / "mongo.jsonl", [row | {"timestamp": {"$date": 1_700_000_000_001}}])
     with pytest.raises(InputError, match="is not a timestamp") as refusal, open_one(path) as dump:
         check_notes(dump, index_all(dump)[1])
-    assert "--fields timestamp=timestamp.CreateTime" in (refusal.value.hint or "")
-    with open_one(path, fields={"timestamp": "timestamp.CreateTime"}) as dump:
+    assert "--fields 'timestamp=timestamp.$date'" in (refusal.value.hint or "")
+    with open_one(path, fields={"timestamp": "timestamp.$date"}) as dump:
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_001]
+
+
+@needs_jq
+def test_times_of_rust_s_enum_keep_their_types(tmp_path: Path) -> None:
+    """The hint named the member of the first type: the times of all others were gone."""
+    times: list[Any] = [
+        {"CreateTime": 1_700_000_000_001},
+        {"LogAppendTime": 1_700_000_000_002},
+        "NotAvailable",
+    ]
+    row = {"topic": "t", "partition": 0, "key": "a", "payload": "1"}
+    path = write(tmp_path / "rust.jsonl", [row | {"offset": n, "timestamp": t} for n, t in enumerate(times)])
+    with pytest.raises(InputError, match="is not a timestamp") as refusal, open_one(path) as dump:
+        check_notes(dump, index_all(dump)[1])
+    command = shlex.split((refusal.value.hint or "").partition("jq -c ")[2])[0]
+    (new := tmp_path / "new.jsonl").write_bytes(subprocess.check_output(["jq", "-c", command, path]))
+    kept = [(record.timestamp_ms, record.timestamp_type) for record in records_of(new)]
+    assert kept == [(1_700_000_000_001, "create"), (1_700_000_000_002, "logappend"), (-1, None)]
 
 
 def test_a_topic_that_is_described_is_found_by_its_name(tmp_path: Path) -> None:

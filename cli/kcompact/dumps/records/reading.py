@@ -46,6 +46,11 @@ def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
     name = "name" if role == "topic" and isinstance(raw, dict) and "name" in raw else name
     if place is None or re.fullmatch(r"\$?[A-Za-z_]\w*", name) is None:
         return None
+    if role == "timestamp" and prefixed_type(f"{name}:"):  # others may have another type, or be no object
+        at = in_jq(path_of(place))
+        as_text = r'first(numbers, (objects | to_entries[] | "\(.key):\(.value)"), null)'
+        program = f'if type == "array" then .[] else . end | {at} |= {as_text}'
+        return f"write the type before the time: {by_jq(program)}"
     return f"name the member that holds it: {fields_option({role: f'{place}.{name}'})}"
 
 
