@@ -123,15 +123,19 @@ LONGEST_WORD = 24
 def quoted_word(delimiter: bytes) -> re.Pattern[bytes]:
     """Finds a short word in quotes: its tool quotes every text, an empty one as well.
 
-    Jackson quotes what has more than 24 characters, PHP backslashes and tabs: both write nothing for null and
-    for what is empty.
+    Jackson quotes what has more than 24 characters, or one not behind its delimiter in ASCII, such as digits
+    before a semicolon, PHP backslashes and tabs: both write nothing for null and for what is empty.
     """
-    return _quoted(rb"[0-9A-Za-z._:-]", b"{0,%d}" % (LONGEST_WORD - 1), delimiter)
+    first, kind = (b"A-Za-z", b"A-Za-z_") if delimiter == b";" else (_ALPHANUMERIC, rb"0-9A-Za-z._:-")
+    return _quoted(b"[%b]" % kind, b"{0,%d}" % (LONGEST_WORD - 1), delimiter, first)
 
 
-def _quoted(kind: bytes, many: bytes, delimiter: bytes) -> re.Pattern[bytes]:
+_ALPHANUMERIC = b"0-9A-Za-z"
+
+
+def _quoted(kind: bytes, many: bytes, delimiter: bytes, first: bytes = _ALPHANUMERIC) -> re.Pattern[bytes]:
     """A cell of characters of a kind, behind the first so many, within quotes."""
     mark = re.escape(delimiter)
     return re.compile(
-        rb'(?:\A|%s)"(?!%s)[0-9A-Za-z](?:(?!%s)%s)%s"(?=%s|\Z)' % (mark, mark, mark, kind, many, mark)
+        rb'(?:\A|%s)"(?!%s)[%s](?:(?!%s)%s)%s"(?=%s|\Z)' % (mark, mark, first, mark, kind, many, mark)
     )

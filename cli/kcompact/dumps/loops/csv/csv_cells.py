@@ -63,7 +63,7 @@ def needless_quotes(data: np.ndarray, start: int, end: int, delimiter: int) -> i
     for at in range(start, end):
         if data[at] == _BLANK or data[at] == _RETURN or data[at] == _COMMA or data[at] == _SEMICOLON:
             return 0
-        is_word = is_word and _OF_WORDS[data[at]] > 0
+        is_word = is_word and _OF_WORDS[data[at]] > 0 and (delimiter != _SEMICOLON or data[at] > delimiter)
     if end_of_plain_cell(data, start, delimiter, _QUOTE) != end:
         return 0
     return FREELY_QUOTED | QUOTED_WORD if is_word else FREELY_QUOTED
