@@ -749,3 +749,16 @@ def test_values_are_addresses_beside_words_for_null(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"values such as \[B@3cd661db are addresses of Java objects"):
         open_one(lines(tmp_path / "t.jsonl", *rows))
     open_one(lines(tmp_path / "sent.jsonl", {"offset": 0, "key": "k", "value": "[object Object]"}))
+
+
+def test_what_php_cannot_write_as_json_is_no_tombstone(tmp_path: Path) -> None:
+    """A message of php-rdkafka by ``JSON_PARTIAL_OUTPUT_ON_ERROR``: null, where it was no UTF-8."""
+    row = {"topic_name": "t", "partition": 0, "key": "a", "err": 0}
+    sent = [
+        row | {"offset": n, "payload": text, "len": len(text or "")} for n, text in enumerate(["v", None, ""])
+    ]
+    assert [it.value for it in records_of(lines(tmp_path / "sent.jsonl", *sent))] == [b"v", None, b""]
+    path = lines(tmp_path / "lost.jsonl", *sent, row | {"offset": 3, "payload": None, "len": 2})
+    with open_one(path) as dump:
+        (reject,) = index_all(dump)[1][0].rejects
+    assert "the value is null only because it was not decoded or exported" in reject.reason

@@ -24,6 +24,8 @@ REASONS = (
 _REASON = r"(?:decod|deseriali[sz]|pars)?(?:e|ing|ation)?(?:error|exception|exceeded|toolarge)"
 # Of Confluent's extension of VS Code: true where a part is larger than it asks for.
 _EXCEEDED = "exceededfields"
+# Of librdkafka's messages: what PHP cannot write as JSON is null, by JSON_PARTIAL_OUTPUT_ON_ERROR.
+_LENGTHS = {"payload": "len"}
 _OF_NULL = {"-1", "-1.0"}
 _NO_REASONS = {"", "0", "0.0", *_OF_NULL, "false", "none", "null", "nil"}
 
@@ -39,12 +41,13 @@ def with_reasons(path: str, dialect: Dialect, names: Iterable[str]) -> Dialect:
         if not place or dialect.of(role).error:
             continue
         part = "|".join(map(re.escape, (*ALIASES[role], plain_name(path_of(place)[-1]))))
+        length = _LENGTHS.get(path_of(place)[-1])
         any_part = "?" if role == "value" else ""  # an error without a name is most likely the value's
         reason = re.compile(rf"(?:{part}){any_part}{_REASON}|{_EXCEEDED}\.{role}")
         fitting = (name for name, plain in plain_names.items() if reason.fullmatch(plain))
         named = [name for name in fitting if path_of(name)[0] != path_of(place)[0]]
         if not named and dialect.layouts != ("csv_lines",):
-            named = [name for name in plain_names if is_size(name, role)][:1]
+            named = [name for name in plain_names if is_size(name, role) or name == length][:1]
         if len(named) > 1:
             raise InputError(
                 f"{path}: {name_list(named)} may each say why a {role} is not there",
