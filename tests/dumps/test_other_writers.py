@@ -122,6 +122,23 @@ def test_base64_that_spark_broke_into_lines_is_base64(value: bytes, tmp_path: Pa
         assert (record.key, record.value) == (b'{"id": 1}', value)
 
 
+@pytest.mark.parametrize("length", [60, 76])
+def test_base64_that_ends_with_a_line_end_is_asked_about_and_read(length: int, tmp_path: Path) -> None:
+    """As Ruby's ``Base64.encode64`` and Python's ``encodebytes`` write it: it was taken as text, unsaid."""
+
+    def encoded(data: bytes) -> str:
+        text = base64.b64encode(data).decode()
+        return "".join(f"{text[at : at + length]}\n" for at in range(0, len(text), length))
+
+    data = [[f"order-{n}".encode(), b"order" * 30] for n in range(3)]
+    row = {"topic": "t", "partition": 0}
+    rows = [row | {"offset": n, "key": encoded(k), "value": encoded(v)} for n, (k, v) in enumerate(data)]
+    path = lines(tmp_path / "t.jsonl", *rows)
+    with pytest.raises(InputError, match="every key looks like base64"):
+        open_one(path)
+    assert [[it.key, it.value] for it in records_of(path, dialect="plain-base64")] == data
+
+
 def test_base64_in_lines_of_bytes_in_threes_is_asked_about(tmp_path: Path) -> None:
     row = {"key": "D0JA", "value": in_lines(bytes(range(150, 210)))} | SPARK
     with pytest.raises(InputError, match="whose keys and values are base64"):

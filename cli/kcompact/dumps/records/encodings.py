@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 _MARKS = {"true": "base64", "base64": "base64", "b64": "base64", "hex": "hex"}
-_MIME_LENGTHS = {64, 76}  # of PEM, and of MIME
+_MIME_LENGTHS = {60, 64, 76}  # of Ruby, of PEM, and of MIME
 _OTHER_MARKS = re.compile(r"(?:hex|b(?:ase)?[0-9])")
 
 
@@ -20,7 +20,9 @@ def without_line_ends(text: bytes) -> bytes:
     """Base64 that is broken into lines of equal length, as MIME has them, as a single line; else the text."""
     if b"\n" not in text:
         return text
-    *lines, last = text.replace(b"\r\n", b"\n").split(b"\n")
+    *lines, last = text.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")
+    if not lines:  # Ruby's encode64 and Python's encodebytes end with a line end
+        return last
     lengths = {len(line) for line in lines}
     is_broken = lengths <= _MIME_LENGTHS and len(lengths) == 1 and len(last) <= min(lengths)
     return b"".join((*lines, last)) if is_broken else text
