@@ -910,3 +910,48 @@ def test_what_jackson_writes_of_an_optional_is_no_key_or_value(
     write(path, [row | {"offset": n, role: json.loads(state)} for n, state in enumerate(states)])
     with pytest.raises(InputError, match=f"say whether there is a {role}") if is_refused else nullcontext():
         open_one(path)
+
+
+def test_a_partition_beside_nested_keys_and_values_is_asked_about(tmp_path: Path) -> None:
+    """As in messages of Singer's tap: records of all partitions were one log, once the user named the key."""
+    record = {"message_offset": 1, "message_partition": 3, "message": "v", "message_key": "a"}
+    path = write(tmp_path / "d.jsonl", [{"type": "RECORD", "stream": "orders", "record": record}])
+    parts = {"key": "record.message_key", "value": "record.message", "offset": "record.message_offset"}
+    with pytest.raises(InputError, match="the partition, but it may be the field") as refusal:
+        open_one(path, fields=parts)
+    assert "--fields partition=record.message_partition," in (refusal.value.hint or "")
+    (read,) = records_of(path, fields=parts | {"partition": "record.message_partition"})
+    assert (read.partition, read.offset, read.key, read.value) == (3, 1, b"a", b"v")
+
+
+@pytest.mark.parametrize(
+    ("row", "option"),
+    [
+        (
+            {"topicPartition": {"topic": "t", "partition": 1}, "offset": 0, "key": "a"},
+            "topicPartition.partition",
+        ),
+        (
+            {"topic": "t", "partition": 1, "offset": {"value": 0, "isSpecial": False}, "key": "a"},
+            "offset.value",
+        ),
+    ],
+)
+def test_hints_name_the_member_that_holds_a_part(row: dict[str, Any], option: str, tmp_path: Path) -> None:
+    """They named the object around it, or columns."""
+    path = write(tmp_path / "d.jsonl", [row | {"value": "v"}])
+    with pytest.raises(InputError) as refusal, open_one(path) as dump:
+        check_notes(dump, index_all(dump)[1])
+    named = shlex.split((refusal.value.hint or "").partition("--fields ")[2])[0].rstrip(",")
+    assert named.endswith(f"={option}")
+    fields = dict(part.split("=") for part in named.split(","))
+    (read,) = records_of(path, fields=fields)
+    assert (read.topic, read.partition, read.offset, read.key) == ("t", 1, 0, b"a")
+
+
+def test_a_field_that_is_not_there_is_no_choice(tmp_path: Path) -> None:
+    """Karafka's messages have no key but a raw one, beside an object that Lenses' sinks write, too."""
+    row = {"raw_payload": "v", "raw_key": "a", "metadata": {"topic": "t", "partition": 1, "offset": 0}}
+    with pytest.raises(InputError, match="the key may be the field raw_key") as refusal:
+        open_one(write(tmp_path / "d.jsonl", [row]))
+    assert refusal.value.hint == "say so with --fields key=raw_key"

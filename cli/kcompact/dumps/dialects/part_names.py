@@ -81,12 +81,13 @@ def refuse_likely_places(
         if headers and path_of(name)[:1] == headers and plain_name(path_of(name)[-1]).startswith("kafka")
     ]
     beside = sorted((*_beside_parts(places, names), *of_kafka))
+    plain = [name for name in beside if not any(other.startswith(f"{name}.") for other in beside)]
     likely: dict[str, list[str]] = {}
     for role in PLACES:
         if places[role] is None and role not in options.fields:
             called = "partition|shard" if role == "partition" else role  # Timeplus has shards
             ending = re.compile(rf"(?:{called})(?:id|no|nr|num|number|name|index)?$")
-            likely[role] = [name for name in beside if ending.search(_innermost(name))]
+            likely[role] = [name for name in plain if ending.search(_innermost(name))]
     roles = [role for role, names in likely.items() if names]
     if roles:
         named = {role: likely[role][0] for role in roles}
@@ -175,9 +176,15 @@ FLAGS_SET = {"true", "t", "1", "yes", "y"}
 
 
 def _beside_parts(places: Mapping[str, str | None], names: Iterable[str]) -> list[str]:
-    """The fields that are not within keys, values and headers, in the order of their names."""
-    own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
-    return sorted(name for name in names if path_of(name)[:1] not in own)
+    """The fields that are not within keys, values and headers, in the order of their names.
+
+    Nor beside them in an object around a key or a value alone.
+    """
+    paths = {role: path_of(place) for role in ("key", "value", "headers") if (place := places[role])}
+    around_both = {path[:-1] for role, path in paths.items() if role != "headers"}
+    depth = len(*around_both) + 1 if len(around_both) == 1 and {"key", "value"} <= paths.keys() else 1
+    own = {path[:depth] for path in paths.values()}
+    return sorted(name for name in names if path_of(name)[:depth] not in own)
 
 
 def _innermost(dotted: str) -> str:

@@ -102,9 +102,11 @@ def refuse_other_spelling(
         names = {form.format(role) for form in _IN_BASE64}
         beside = sorted(name for name in {*field_names} - read_places if plain_name(name) in names)
         if beside:
+            choices = [name for name in (place, *beside) if name in field_names]
+            which, field = ("which of them it is", "FIELD") if choices[1:] else ("so", choices[0])
             raise InputError(
-                f"{path}: the {role} may be the field {name_list([place, *beside])}",
-                hint=f"say which of them it is with --fields {role}=FIELD"
+                f"{path}: the {role} may be the field {name_list(choices)}",
+                hint=f"say {which} with --fields {role}={field}"
                 + _decoded_from(beside, role, place, dialect),
             )
         marks = [name for name in sorted(field_names) if plain_name(name) == f"{role}encoding"]

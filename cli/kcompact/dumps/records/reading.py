@@ -40,9 +40,11 @@ DAMAGED_HINT = (
 def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
     """Where an object stands for a number, as of a Rust enum or MongoDB's JSON, its one member may be it.
 
-    The API of AKHQ describes the topic of each record, by its name among others.
+    Or the one called value, as of .NET's structs. The API of AKHQ describes the topic of each record, by its
+    name among others.
     """
-    name = next(iter(raw)) if isinstance(raw, dict) and len(raw) == 1 else ""
+    members = list(raw) if isinstance(raw, dict) else []
+    name = next((name for name in members if len(members) == 1 or name.lower() == "value"), "")
     name = "name" if role == "topic" and isinstance(raw, dict) and "name" in raw else name
     if place is None or re.fullmatch(r"\$?[A-Za-z_]\w*", name) is None:
         return None
