@@ -127,3 +127,24 @@ def test_bytes_of_values_that_were_lost_are_told_of(tmp_path: Path) -> None:
         with open_one(path) as dump:
             told.append(any("values of the first records have U+FFFD" in note for note in dump.notes))
     assert told == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("keys", "options", "is_noted"),
+    [
+        (["a", 7, "b"], {}, True),
+        ([1.5, "a"], {}, True),
+        ([1, 7], {}, False),
+        (["a", "7"], {}, False),
+        (["a", {"id": 7}], {}, False),
+        (["a", 7], {"dialect": "kaf"}, False),  # embeds what reads as JSON: 007 does not
+    ],
+)
+def test_numbers_beside_texts_may_have_been_texts(
+    keys: list[Any], options: dict[str, str], is_noted: bool, tmp_path: Path
+) -> None:
+    """PHP's ``JSON_NUMERIC_CHECK`` makes 7 of 007: records of one went as superseded by the other's."""
+    value = "payload" if options else "value"
+    path = written(tmp_path / "d.jsonl", *({"key": key, value: "v"} for key in keys))
+    with open_one(path, **options) as dump:
+        assert any("numbers beside texts" in note for note in dump.files[0].notes) == is_noted

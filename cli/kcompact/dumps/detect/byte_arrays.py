@@ -104,3 +104,16 @@ _LOST = (
     "values of the first records have U+FFFD, which stands for bytes that were lost when the dump was"
     " written, unless it was sent: export values that are no text without loss (kcat -J, or base64)"
 )
+
+
+def note_on_numbers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note on keys that are numbers beside texts: where those were texts of digits, two may look alike."""
+    kinds = {type(key) for key in values_at(sample, dialect.key.place)}
+    is_open = dialect.key.encoding == "json" and not dialect.sure
+    return (_NUMBERS,) if is_open and str in kinds and kinds & {int, float} else ()
+
+
+_NUMBERS = (
+    "keys of the first records are numbers beside texts: if a tool made numbers of texts that look like some"
+    " (PHP's JSON_NUMERIC_CHECK), 007 and 7 are one key here: export keys as text"
+)

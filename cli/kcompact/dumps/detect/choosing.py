@@ -6,7 +6,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from kcompact.dumps.detect.avro_json import refuse_avro_json
-from kcompact.dumps.detect.byte_arrays import arrays_of_bytes, note_on_lost_bytes, with_arrays
+from kcompact.dumps.detect.byte_arrays import (
+    arrays_of_bytes,
+    note_on_lost_bytes,
+    note_on_numbers,
+    with_arrays,
+)
 from kcompact.dumps.detect.doubtful_samples import (
     as_written,
     ask_for_base64,
@@ -268,6 +273,7 @@ def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
     arrays, notes = arrays_of_bytes(path, layout, dialect, rows, options)
     notes += _notes_on_nulls(sample, replace(dialect, null_literal=encoded.null_literal))
     notes += notes_on_printed_bytes(dialect, encoded, rows) + note_on_lost_bytes(encoded, rows)
+    notes += note_on_numbers(encoded, rows)
     if options.dialect is None and encoded.value.encoding == "text":
         notes += note_on_base64_values(layout, dialect, rows)
     encoded = with_arrays(encoded, arrays)
