@@ -321,6 +321,17 @@ def test_empty_objects_and_arrays_that_may_be_nulls_are_noted_where_none_is(
         assert not any("and none is null" in note for note in notes_now)
 
 
+def test_optionals_of_gson_that_may_be_nulls_are_noted(tmp_path: Path) -> None:
+    values = [{"value": "v"}, {}, {}]
+    path = envelopes(tmp_path / "t.jsonl", [("a", value) for value in values])
+    assert any(
+        "several values of the first records are {}" in n for n in open_one(path).files[0].dialect.notes
+    )
+    for others in ([{"value": "v", "id": 1}, {}, {}], [{"value": "v"}, {}, None]):
+        notes = open_one(envelopes(path, [("a", value) for value in others])).files[0].dialect.notes
+        assert not any("are {}" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("rows", "noted"),
     [

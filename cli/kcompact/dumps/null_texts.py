@@ -81,18 +81,17 @@ def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]
 def notes_on_nothing(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Notes on keys and values that are ``{}`` beside texts or ``[]`` beside arrays of bytes, and never null.
 
-    So R's jsonlite writes NULL, and whoever takes Rust's ``unwrap_or_default()``.
+    So R's jsonlite writes NULL, and whoever takes Rust's ``unwrap_or_default()``; Gson an Optional of Java 8,
+    beside ``{"value": ...}``.
     """
     notes = []
-    for role in DATA_ROLES:
+    for role in DATA_ROLES if not dialect.sure else ():
         part, values = dialect.of(role), [*values_at(sample, dialect.of(role).place)]
         nothing: list[int] | dict[str, int] = [] if part.encoding == "numbers" else {}
         is_open = part.encoding in ("text", "json", "numbers") and len(values) == len(sample)
-        if (
-            is_open
-            and values.count(nothing) > 1
-            and all(v == nothing or isinstance(v, list | str) for v in values)
-        ):
+        others = [value for value in values if value != nothing and not isinstance(value, list | str)]
+        is_open = is_open and all(isinstance(value, dict) and [*value] == ["value"] for value in others)
+        if is_open and values.count(nothing) > 1:
             at, to_null = in_jq(path_of(str(part.place))), f"if . == {nothing} then null else . end"
             program = f'if type == "array" then .[] else . end | {at} |= ({to_null})'
             as_one = ", so they count as one key" if role == "key" else ""

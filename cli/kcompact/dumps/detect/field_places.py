@@ -1,5 +1,6 @@
 """Parts of a record that lie under other names than the tool's, or appear behind the first records."""
 
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.dialects.unexported import with_reasons
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import name_list, shown
+from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 
@@ -104,7 +105,7 @@ def refuse_optionals(path: str, dialect: Dialect, sample: list[Row]) -> None:
             for value in values
         ):
             raise InputError(
-                f"{path}: {role}s such as {shown(values[0])} say whether there is a {role}, and not which",
+                f"{path}: {role}s such as {json.dumps(values[0])} say whether there is a {role}, not which",
                 hint="export again: with Jackson's Jdk8Module, or what is in each Optional (orElse(null))",
             )
 
