@@ -101,7 +101,10 @@ def refuse_optionals(path: str, dialect: Dialect, sample: list[Row]) -> None:
         values = [*values_at(sample, dialect.of(role).place)]
         fewest = 1 if role == "key" else 2
         if values and all(
-            isinstance(value, dict) and len(value) >= fewest and value.keys() <= _OF_OPTIONALS
+            isinstance(value, dict)
+            and len(value) >= fewest
+            and value.keys() <= _OF_OPTIONALS
+            and {*map(type, value.values())} == {bool}
             for value in values
         ):
             raise InputError(
