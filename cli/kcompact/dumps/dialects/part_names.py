@@ -81,7 +81,8 @@ def refuse_likely_places(
         if headers and path_of(name)[:1] == headers and plain_name(path_of(name)[-1]).startswith("kafka")
     ]
     beside = sorted((*_beside_parts(places, names), *of_kafka))
-    plain = [name for name in beside if not any(other.startswith(f"{name}.") for other in beside)]
+    objects = {path_of(name)[:-1] for name in beside}
+    plain = [name for name in beside if path_of(name) not in objects]
     likely: dict[str, list[str]] = {}
     for role in PLACES:
         if places[role] is None and role not in options.fields:
