@@ -123,14 +123,17 @@ def test_base64_that_spark_broke_into_lines_is_base64(value: bytes, tmp_path: Pa
 
 
 @pytest.mark.parametrize("length", [60, 76])
-def test_base64_that_ends_with_a_line_end_is_asked_about_and_read(length: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [b"order-%d", b"\xff\x80\x00%d"])
+def test_base64_that_ends_with_a_line_end_is_asked_about_and_read(
+    kind: bytes, length: int, tmp_path: Path
+) -> None:
     """As Ruby's ``Base64.encode64`` and Python's ``encodebytes`` write it: it was taken as text, unsaid."""
 
     def encoded(data: bytes) -> str:
         text = base64.b64encode(data).decode()
         return "".join(f"{text[at : at + length]}\n" for at in range(0, len(text), length))
 
-    data = [[f"order-{n}".encode(), b"order" * 30] for n in range(3)]
+    data = [[kind % n, b"order" * 30] for n in range(3)]
     row = {"topic": "t", "partition": 0}
     rows = [row | {"offset": n, "key": encoded(k), "value": encoded(v)} for n, (k, v) in enumerate(data)]
     path = lines(tmp_path / "t.jsonl", *rows)

@@ -45,7 +45,7 @@ def may_be_base64(texts: Iterable[str]) -> bool:
     decoded = _decoded(distinct)
     if not decoded:
         return False
-    return any(text.endswith("=") for text in distinct) or all(map(is_printable, decoded))
+    return any(_as_a_line(text).endswith(b"=") for text in distinct) or all(map(is_printable, decoded))
 
 
 def doubtful_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
@@ -75,16 +75,16 @@ def _decoded(texts: Iterable[str], encoding: str = "base64") -> list[bytes] | No
 
 def is_in_threes(text: str) -> bool:
     """Whether base64 is of three bytes, or six, ...: then it needs no padding and no bits that are zero."""
-    return _length(text) % 4 == 0
+    return len(_as_a_line(text)) % 4 == 0
 
 
-def _length(text: str) -> int:
-    """The characters of base64 without line ends."""
-    return len(without_line_ends(text.encode("ascii", "replace")))
+def _as_a_line(text: str) -> bytes:
+    return without_line_ends(text.encode("ascii", "replace"))
 
 
 def _bits_of(text: str) -> int:
-    return _PADDED_BITS if text.endswith("=") else _ZERO_BITS.get(_length(text) % 4, 0)
+    line = _as_a_line(text)
+    return _PADDED_BITS if line.endswith(b"=") else _ZERO_BITS.get(len(line) % 4, 0)
 
 
 def is_printable(data: bytes) -> bool:
