@@ -23,7 +23,8 @@ def test_one_record_is_one_record() -> None:
 
 
 def test_repeated_records_without_key_are_not_taken_off_twice() -> None:
-    # Offsets 0 to 19, every second one without key, and 10 to 19 once more: 7 of 10 records are superseded.
+    # Offsets 0 to 19, every second one without key, and 10 to 19 once more: 7 are superseded, which counts
+    # alone do not tell; it would be 12 if none of the repeated ones had a key.
     sentence = verdict([log(30, 3, null_keys=15, repeated_offsets=10)], [])
     assert sentence.endswith("; compaction can remove up to 12 superseded records (40 %)")
 

@@ -13,7 +13,7 @@ _OfKinds = Literal["datum_keys", "json_keys", "json_keys_in_quotes", "quoted_key
 _OfEvents = Literal["keys_before", "keyed_tombstones", "joined_tombstones", "moved_rows"]
 _OfParts = Literal["unavailable_values", "replaced_values", "headers_without_values", "doubtful_headers"]
 _OfTimes = Literal["timestamps", "scaled_timestamps", "zoneless_timestamps"]
-_OfTurns = Literal["earlier_records", "later_records"]
+_OfTimeSteps = Literal["earlier_records", "later_records"]
 _OfDoubtfulTimes = Literal[
     "ten_digit_timestamps", "calendar_dates", "calendar_timestamps", "day_numbers", "fractional_seconds"
 ]
@@ -31,7 +31,7 @@ CountName = (
     | _OfEvents
     | _OfParts
     | _OfTimes
-    | _OfTurns
+    | _OfTimeSteps
     | _OfDoubtfulTimes
     | _OfCells
     | _OfRows

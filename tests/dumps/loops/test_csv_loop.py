@@ -12,7 +12,7 @@ from dump_pipeline import index_all, open_one
 from kcompact.dumps.dialects.dialect import forms
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
-from kcompact.dumps.loops.csv.null_cells import ELSEWHERE
+from kcompact.dumps.loops.csv.null_cells import RARER_NULLS
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile
@@ -86,7 +86,7 @@ CSV_HOSTILE = [
 
 def test_words_for_null_are_those_of_the_reference() -> None:
     rarer = {*NULL_TEXTS.values()} - {*NULLS_OF_DATABASES.values()}
-    assert {word.decode() for word in ELSEWHERE} == rarer
+    assert {word.decode() for word in RARER_NULLS} == rarer
 
 
 def csv_file(path: Path, data: bytes, quoting: str = "rfc4180") -> DumpFile:

@@ -159,7 +159,7 @@ def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
     notes.count("replacement_keys", pc.sum(pc.match_substring(rows.column("key"), REPLACEMENT)).as_py() or 0)
 
 
-def count_turns(rows: pa.RecordBatch, notes: SplitNotes) -> None:
+def count_time_steps(rows: pa.RecordBatch, notes: SplitNotes) -> None:
     """Count the records of each log that are earlier than the one before them, and those that are later."""
     log_ids = rows.column("log_id").to_numpy()
     order = np.argsort(log_ids, kind="stable")

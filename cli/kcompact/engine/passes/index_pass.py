@@ -18,7 +18,7 @@ from kcompact.dumps.files.at_hand import at_hand
 from kcompact.dumps.json.canonical_keys import with_canonical_keys
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import windows
-from kcompact.dumps.records.indexing import count_replacements, count_turns, may_hold_replacements
+from kcompact.dumps.records.indexing import count_replacements, count_time_steps, may_hold_replacements
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, Split, SplitNotes, SplitToIndex
 from kcompact.engine.meter import READ, Meter
 from kcompact.engine.passes.summaries import SplitSummary
@@ -191,7 +191,7 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary], *, has_
         if is_looked_at:
             count_replacements(of_split, summary.notes)
         if not has_offsets:
-            count_turns(of_split, summary.notes)
+            count_time_steps(of_split, summary.notes)
 
 
 def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:

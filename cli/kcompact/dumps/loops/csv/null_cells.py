@@ -9,13 +9,13 @@ from kcompact.dumps.loops.fields import is_text
 
 _QUOTE = ord('"')
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
-ELSEWHERE = (
+RARER_NULLS = (
     *(b"null", b"None", b"NaN", b"nan", b"<NA>", b"NA", b"nil", b"<nil>", b"undefined", b"<null>", b"(null)"),
     *(b"<none>", b"(none)", b"Optional.empty", b"N/A", b"-"),
 )
 """The rarer texts of NULL_TEXTS (csv_reader.py), which are counted there."""
-_LONGEST = max(map(len, ELSEWHERE))
-_WORDS = np.array([list(word.ljust(_LONGEST + 1, b"\0")) for word in ELSEWHERE], np.uint8)
+_LONGEST = max(map(len, RARER_NULLS))
+_WORDS = np.array([list(word.ljust(_LONGEST + 1, b"\0")) for word in RARER_NULLS], np.uint8)
 
 
 @part
