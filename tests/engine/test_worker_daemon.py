@@ -133,3 +133,38 @@ def test_no_task_imports_the_command_line(tmp_path: Path) -> None:
     code = code.replace("FOLDER", repr(str(tmp_path)))
     process = run_python(code, tmp_path)
     assert process.stdout == "[0, 0, 0, 0, 0, 0] True []\n", process.stderr
+
+
+WHAT_A_WORKER_KEEPS = """
+import os
+from kcompact.engine import session
+from kcompact.engine.tasks import run_tasks
+
+def kept_bytes(_):
+    import numpy as np
+
+    def resident_bytes():
+        with open("/proc/self/statm") as pages:
+            return int(pages.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    np.ones(3_000_000)  # freed at once, from which glibc would learn to keep as much
+    before, lasting, arrays = resident_bytes(), [], []
+    for _ in range(50):
+        arrays.append(np.ones(250_000))
+        lasting.append(bytes(60_000))
+    held = resident_bytes() - before
+    arrays.clear()
+    return held, resident_bytes() - before
+
+with session.open_session(session.SessionOptions(master="local[1]")) as spark:
+    print(*run_tasks(spark, 1, kept_bytes)[0])
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_keeps_nothing_of_large_arrays_that_are_gone(tmp_path: Path) -> None:
+    process = run_python(WHAT_A_WORKER_KEEPS, tmp_path)
+    assert process.returncode == 0, process.stderr
+    held_bytes, kept_bytes = map(int, process.stdout.split())
+    assert held_bytes > 90_000_000
+    assert kept_bytes < 10_000_000

@@ -22,6 +22,11 @@ SOCKET_VARIABLE = "KCOMPACT_DAEMON_SOCKET"
 """Names the early process's socket, in the run's own folder, which nobody else can look into."""
 _WORKER_MODULE = "pyspark.worker"
 _EARLY = "--early"
+_GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": f"{1 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{8 << 20}"}
+"""For glibc, which reads them as a process starts: the memory of large arrays goes back as they go.
+
+By itself it keeps up to 64 MB once arrays as large were freed, and what lies between smaller ones.
+"""
 _STREAMS = (0, 1, 2)
 _CARRIER = b"s"  # streams are sent beside at least one byte
 _READY = b"r"
@@ -55,7 +60,7 @@ def _started(folder: Path, environment: Mapping[str, str]) -> "subprocess.Popen[
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=folder,
-            env=dict(environment),
+            env=_GIVEN_BACK | dict(environment),
             pass_fds=[listener.fileno()],
             process_group=0,  # Ctrl-C is the driver's to handle
         )
