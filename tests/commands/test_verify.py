@@ -487,6 +487,30 @@ def test_a_key_that_no_dump_has_may_be_misspelt(tmp_path: Path, kcompact: Cli) -
     assert (run.exit_code, "1 key in no record of the dump: spelt right?" in run.stdout) == (0, True)
 
 
+def test_an_event_that_deletes_a_row_may_hold_the_row(tmp_path: Path, kcompact: Cli) -> None:
+    row, dump, keys = {"id": 7, "email": "a@example.com"}, tmp_path / "a.jsonl", tmp_path / "keys.txt"
+    events = [{"before": row, "after": None, "op": "d"}, {"before": None, "after": {"id": 8}, "op": "c"}]
+    dump.write_text("".join(json.dumps(event | {"source": {"table": "t"}}) + "\n" for event in events))
+    keys.write_text("7\n")
+    options = ("--cdc", "debezium", "--key-field", "id")
+    run = kcompact("verify", "--absent-keys", keys, dump, *options)
+    assert (run.exit_code, "no: 1 present" in run.stdout) == (1, True)
+    done = kcompact("compact", dump, "-o", tmp_path / "b.jsonl", *options, "--drop-tombstones")
+    gone = kcompact("verify", "--absent-keys", keys, tmp_path / "b.jsonl", *options)
+    assert (done.exit_code, gone.exit_code) == (0, 0)
+
+
+def test_a_deletion_without_a_value_holds_nothing_among_change_events_either(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    event = {"before": {"id": 7}, "after": None, "source": {"table": "t"}, "op": "d"}
+    values = (json.dumps(event), None, json.dumps(event))
+    records = [record(key, v, offset=o) for o, (key, v) in enumerate(zip("778", values, strict=True))]
+    dump, keys = write_kcat(tmp_path / "a.jsonl", records[1:]), tmp_path / "keys.txt"
+    keys.write_text("7\n")
+    assert kcompact("verify", "--absent-keys", keys, dump, "--cdc", "debezium").exit_code == 0
+
+
 def test_a_list_of_keys_may_be_packed(tmp_path: Path, kcompact: Cli) -> None:
     dump, keys = write_kcat(tmp_path / "a.jsonl", AFTER), tmp_path / "keys.gz"
     keys.write_bytes(gzip.compress(b"f\n"))

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from kcompact.broker.log_context import LogContext
+from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import Segment
-from kcompact.dirtiness.dirtiness import assess, estimate, perfect_gain
+from kcompact.dirtiness.dirtiness import ScannedLog, Setting, assess, estimate, perfect_gain, plan_scan
 from kcompact.dirtiness.eligibility import smallest_change
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
-from log_scans import NOW_MS, look, scanned, size
+from log_scans import NOW_MS, look, scan, scanned, size
 from records import record, tombstone
 from small_maps import with_map_of
 
@@ -161,12 +162,36 @@ def test_without_a_checkpoint_everything_is_dirty_and_the_first_repeated_key_mak
     assert supposed.ratio.ratio == size(records[3]) / sum(size(record) for record in records)
 
 
+@pytest.mark.parametrize("pieces", [1, 4])
+def test_the_estimate_begins_no_earlier_than_the_log(pieces: int) -> None:
+    records = [record(key, "v", offset=offset) for offset, key in enumerate("aabc")]
+    log = scanned(records, Policy(now_ms=NOW_MS), LogContext(log_start_offset=3), pieces=pieces)
+    supposed = estimate(log, log.settings[0])
+    sizes = [size(record) for record in records]
+    assert supposed.range.first_dirty_offset == 3
+    assert (supposed.ratio.clean_bytes, supposed.ratio.cleanable_bytes) == (sum(sizes[:3]), sizes[3])
+
+
 def test_a_dump_without_repeated_keys_could_be_all_clean() -> None:
     log = scanned(
         [record(key, "v", offset=offset) for offset, key in enumerate("abc")], Policy(now_ms=NOW_MS)
     )
     supposed = estimate(log, log.settings[0])
     assert (supposed.range.first_dirty_offset, supposed.ratio.ratio) == (3, 0.0)
+
+
+def test_what_goes_from_packed_segments_is_a_share_of_their_bytes() -> None:
+    records = [record("a", "v", offset=offset) for offset in range(10)]  # 70 bytes each, alone
+    known = LogContext(segments=(Segment(0, 100), Segment(5, 40)))
+    policy = Policy(now_ms=NOW_MS)
+    dirtiness = look(records, known, policy)
+    assert (dirtiness.ratio.cleanable_bytes, dirtiness.gain.superseded_records) == (100, 4)
+    assert dirtiness.gain.removable_bytes == 4 * 140 // 10
+    reroll = Setting(replace(policy, segment_bytes=350), reroll=True)
+    plan = plan_scan(known, [reroll])
+    log = ScannedLog(LogName("orders", 0), [reroll], known, plan, scan(records, plan))
+    rolled = assess(log, reroll)
+    assert (rolled.ratio.cleanable_bytes, rolled.ratio.uncleanable_bytes) == (70, 70)
 
 
 def test_rolled_segments_shield_the_active_one_and_the_perfect_gain_ignores_it() -> None:

@@ -205,7 +205,6 @@ class VerifyCommand(Command):
         return self._ask_compaction(inputs, policies, states)
 
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> VerifyOutcome:
-        digests = sha256_of_dumps(inputs.dumps, inputs.places)
         keys, keys_digest = read_keys(keys_file)
         question = AbsentQuestion(
             asked_keys(keys, self.read_options(), inputs.dumps),
@@ -213,7 +212,8 @@ class VerifyCommand(Command):
             tuple(self.dumps[:-1]),
             self.dumps[-1],
             self.log_options.now_ms(),
-            {**digests, keys_file: keys_digest},
+            {**sha256_of_dumps(inputs.dumps, inputs.places), keys_file: keys_digest},
+            inputs.rows.null_hash if self.read_options().cdc else None,
         )
         return verify_absent(inputs.rows.pairs(), question)
 

@@ -45,6 +45,12 @@ class ScannedLog:
     plan: ScanPlan
     scan: LogScan
 
+    @property
+    def share_on_disk(self) -> float:
+        """Bytes of known segments for each byte of their records alone in batches, uncompressed."""
+        known, alone = sum(s.size_bytes for s in self.context.segments or ()), self.scan.end["bytes"]
+        return min(1.0, known / alone) if known and alone else 1.0
+
 
 @dataclass(frozen=True)
 class Gain:
@@ -167,6 +173,7 @@ def gain_below(log: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Ga
     mark = mark_at(log.scan, bound)
     full = log.scan.full_maps_at[log.plan.map_limits.index(limit)] if limit is not None else []
     figures = {name: mark[name] for name in TOTALS if name not in {"records", "bytes"}}
+    figures |= {name: round(figures[name] * log.share_on_disk) for name in figures if name.endswith("_bytes")}
     return Gain(**figures, map_limit=limit, rounds=1 + sum(stop < bound for stop in full))
 
 
@@ -195,13 +202,13 @@ def _rolling(setting: Setting, context: LogContext) -> RollSettings | None:
 def _segments(log: ScannedLog, setting: Setting) -> tuple[SegmentState, ...] | None:
     settings = _rolling(setting, log.context)
     if settings:
-        return _rolled_segments(log.scan, log.plan.roll_settings.index(settings))
+        return _rolled_segments(log, log.plan.roll_settings.index(settings))
     return None if log.context.segments is None or setting.reroll else _known_segments(log.scan, log.context)
 
 
-def _rolled_segments(scan: LogScan, index: int) -> tuple[SegmentState, ...]:
-    scanned = scan.rolled[index]
-    starts = [segment.mark["bytes"] for segment in scanned] + [scan.end["bytes"]]
+def _rolled_segments(log: ScannedLog, index: int) -> tuple[SegmentState, ...]:
+    scanned, share = log.scan.rolled[index], log.share_on_disk
+    starts = [round(mark["bytes"] * share) for mark in [*(s.mark for s in scanned), log.scan.end]]
     return tuple(
         SegmentState(
             segment.mark.offset,

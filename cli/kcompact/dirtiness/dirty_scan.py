@@ -107,6 +107,7 @@ class LogScanner:
         limits = (ScanLimits(plan.first_dirty_offset, LONG_MAX, n, None) for n in plan.map_limits)
         self._maps = [MapScan(limit) for limit in limits]
         self._fixed_offsets = np.array(plan.fixed_offsets, np.int64)
+        self._repeats_from: int | None = None  # the first record whose key came before
         self.scan = LogScan(rolled=[[] for _ in self._rollers])
         for section in (self.scan.dirty, self.scan.estimated):
             section.young = [None] * len(plan.young_limits_ms)
@@ -120,10 +121,10 @@ class LogScanner:
         running = self._running_totals(records, superseded)
         self._note_section(self.scan.dirty, records, running, self._plan.first_dirty_offset)
         repeats = offset[records.previous_offset >= 0]
-        start = self.scan.estimated.start
-        if start or len(repeats):
-            since = start.offset if start else int(repeats[0])
-            self._note_section(self.scan.estimated, records, running, since)
+        if self._repeats_from is None and len(repeats):  # a log start above them makes it dirty from there on
+            self._repeats_from = max(int(repeats[0]), self._plan.first_dirty_offset)
+        if self._repeats_from is not None:
+            self._note_section(self.scan.estimated, records, running, self._repeats_from)
         self._note_segments(records, running)
         self._note_horizons(records)
         for scan in self._maps:

@@ -21,7 +21,10 @@ from kcompact.verify.rows.pairs import Pairs, Share
 
 @dataclass(frozen=True)
 class AbsentQuestion:
-    """Keys that should be gone from a dump; ``before_name`` are dumps that may show where they were."""
+    """Keys that should be gone from a dump; ``before_name`` are dumps that may show where they were.
+
+    ``null_hash`` is that of a deletion that holds nothing; None: no deletion holds anything.
+    """
 
     keys: tuple[bytes, ...]
     logs: dict[int, LogName]
@@ -29,6 +32,7 @@ class AbsentQuestion:
     after_name: str
     now_ms: int = 0
     sha256: dict[str, str] = field(default_factory=dict)  # of the input files
+    null_hash: bytes | None = None
 
 
 _MISSPELT = "misspelt-key"
@@ -49,8 +53,8 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
     spellings = {key: _spellings(key) for key in keys}
     asked_keys = tuple({*keys}.union(*spellings.values()))
     by_key: dict[bytes, list[KeyEvidence]] = {}
-    for part in pairs.ask(lambda share: _last_offsets(share, asked_keys)):  # a key is in one share
-        for (key, log_id), offsets in part.items():
+    for part in pairs.ask(lambda share: _last_offsets(share, asked_keys, question.null_hash)):
+        for (key, log_id), offsets in part.items():  # a key is in one share
             by_key.setdefault(key, []).append(_evidence(key, question.logs[log_id], offsets))
     evidence = tuple(
         entry
@@ -76,8 +80,9 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
         ),
         findings=(*(_finding(entry) for entry in evidence if not entry.verdict.is_gone), *misspelt),
         facts={verdict.value: counts[verdict.value] for verdict in KeyVerdict},
-        assumed=tuple(
-            _doubts(len(unseen), sum(map(bool, likely.values())), has_before=bool(question.before_name))
+        assumed=(
+            *_doubts(len(unseen), sum(map(bool, likely.values())), has_before=bool(question.before_name)),
+            *([] if question.null_hash is None else [_EVENTS]),
         ),
         evidence=evidence,
         sha256=question.sha256,
@@ -142,14 +147,26 @@ def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
         yield f"{counted(unseen, 'key')} {where}: spelt right?"
 
 
-def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[tuple[bytes, int], LastOffsets]:
+_EVENTS = (
+    "an event that deletes a row counts as a value, as it may hold the row that it deletes; kcompact compact"
+    " --drop-tombstones leaves such events out"
+)
+
+
+def _last_offsets(
+    share: Share, keys: tuple[bytes, ...], null_hash: bytes | None
+) -> dict[tuple[bytes, int], LastOffsets]:
     """By key and log id, of those that a share has (AFTER alone counts once)."""
     key_array = pa.array(keys, pa.binary())
     by_place: dict[tuple[bytes, int], LastOffsets] = {}
     for is_after, rows in enumerate(share):
         is_asked = pc.or_(pc.is_in(rows["key"], value_set=key_array), _is_framed(rows["key"], key_array))
         chosen = pc.and_(is_asked, pc.invert(rows["is_control"]))
-        groups = rows.filter(chosen).group_by(["key", "log_id", "is_tombstone"])
+        of_keys = rows.filter(chosen)
+        if null_hash is not None:
+            is_empty = pc.and_(of_keys["is_tombstone"], pc.equal(of_keys["value_hash"], null_hash))
+            of_keys = of_keys.drop_columns("is_tombstone").append_column("is_tombstone", is_empty)
+        groups = of_keys.group_by(["key", "log_id", "is_tombstone"])
         for row in groups.aggregate([("offset", "max")]).to_pylist():
             of_place = by_place.setdefault((row["key"], row["log_id"]), {})
             of_place[bool(is_after), row["is_tombstone"]] = row["offset_max"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.records.content_hashes import SECRET_BYTES, value_hashes
 from kcompact.engine.blocks import rows_in
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.shuffle import Send, Stage, send_in_process
@@ -34,6 +35,13 @@ class DumpRows:
     first: Stage
     reader: ShareReader
     is_folded: bool
+
+    @property
+    def null_hash(self) -> bytes:
+        """The ``value_hash`` of null in these rows."""
+        secret = next((plan.hash_secret for plan in self.plans.values()), bytes(SECRET_BYTES))
+        (null_hash,) = value_hashes([None], secret).to_pylist()
+        return bytes(null_hash)
 
     def renaming(self, renamed: Mapping[int, int]) -> "DumpRows":
         """The same with other log ids for AFTER."""
