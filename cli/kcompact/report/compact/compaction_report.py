@@ -141,7 +141,7 @@ def headline(report: CompactionReport) -> str:
     removed = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in total.removed.items() if count]
     reasons = f" ({', '.join(removed)})" if removed else ""
     return (
-        f"{total.records:,} records in {counted(len(report.logs), 'log')}: {total.kept:,} kept,"
+        f"{counted(total.records, 'record')} in {counted(len(report.logs), 'log')}: {total.kept:,} kept,"
         f" {total.records - total.kept:,} removed{reasons}; {saved_bytes(total)} bytes saved"
     )
 

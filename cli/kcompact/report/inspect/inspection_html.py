@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kcompact.counted import counted
 from kcompact.inspect.inspection import Inspection, LogFacts
 from kcompact.printable import printable_key
 from kcompact.report.html_page import render, shown
@@ -47,7 +48,7 @@ def _log_bars(logs: Sequence[LogFacts]) -> list[Bar]:
                 ("keyless", "records without key", log.null_keys),
             ],
             largest,
-            f"{log.records:,} records, {log.record_bytes:,} bytes, {log.live_keys:,} live keys",
+            f"{counted(log.records, 'record')}, {log.record_bytes:,} bytes, {log.live_keys:,} live keys",
         )
         for log in logs
     ]
@@ -60,7 +61,7 @@ def _skew_bars(inspection: Inspection) -> list[Bar]:
             bucket_name(bucket),
             [("kept", "records", bucket.records)],
             largest,
-            f"{bucket.keys:,} keys, {bucket.records:,} records",
+            f"{counted(bucket.keys, 'key')}, {counted(bucket.records, 'record')}",
         )
         for bucket in inspection.records_per_key
     ]
@@ -76,7 +77,7 @@ def _key_bars(inspection: Inspection) -> list[Bar]:
                 ("superseded", "superseded bytes", key.superseded_bytes),
             ],
             largest,
-            f"{key.topic}-{key.partition}: {key.records:,} records, {key.record_bytes:,} bytes",
+            f"{key.topic}-{key.partition}: {counted(key.records, 'record')}, {key.record_bytes:,} bytes",
         )
         for key in inspection.top_keys_by_bytes
     ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from kcompact.counted import counted
 from kcompact.dumps.json.canonical_keys import is_spelt_variously
 from kcompact.dumps.json.json_text import canonical
 from kcompact.dumps.records.layout import UnreadableError
@@ -108,7 +109,7 @@ def _logs(outcome: VerifyOutcome) -> Iterator[str]:
 
 def _log(log: VerifiedLog, mode: str) -> str:
     if mode == "compacted":
-        return f"{log.records_after:,} records, looked at up to offset {log.cleaned_end_offset}"
+        return f"{counted(log.records_after, 'record')}, looked at up to offset {log.cleaned_end_offset}"
     removed = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in log.removed.items())
     end = "" if not log.removed else f"; cleaned up to offset {log.cleaned_end_offset}"
     end += " (assumed)" if end and not log.cleaned_end_is_given else ""
