@@ -568,6 +568,37 @@ def test_base64_of_values_beside_keys_of_text_is_noted_and_decoded_by_what_the_n
         assert not any("look like base64" in note for note in dump.notes)
 
 
+@needs_jq
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_base64_that_a_sink_of_aiven_writes_of_bytes_is_noted_and_decoded_by_what_the_note_says(
+    suffix: str, tmp_path: Path
+) -> None:
+    """With the ByteArrayConverter for values and the StringConverter for keys."""
+    values: list[str | None] = ["eyJpZCI6IDF9", "eyJpZCI6IDEyfQ==", None, ""]
+    rows = [
+        {
+            "key": f"user-{at}",
+            "value": value,
+            "offset": at,
+            "timestamp": "2023-11-14T22:13:20Z",
+            "headers": [],
+        }
+        for at, value in enumerate(values)
+    ]
+    path = lines(tmp_path / "orders-0-0.jsonl", *rows)
+    if suffix == "json":
+        path.write_text(json.dumps(rows))
+    with open_one(path) as dump:
+        (note,) = (note for note in dump.notes if "values look like base64" in note)
+    command = note.partition("mark them: ")[2].replace("FILE", shlex.quote(str(path))).partition(" > ")[0]
+    marked = tmp_path / "marked" / "orders-0-0.jsonl"
+    marked.parent.mkdir()
+    marked.write_bytes(subprocess.run(["bash", "-c", command], check=True, capture_output=True).stdout)
+    with open_one(marked) as dump:
+        assert not any("look like base64" in note for note in dump.notes)
+    assert [record.value for record in records_of(marked)] == [b'{"id": 1}', b'{"id": 12}', None, b""]
+
+
 @pytest.mark.parametrize("form", ["parquet", "avro"])
 @pytest.mark.parametrize("kind", ["string", "bytes", "words"])
 def test_base64_in_columns_of_text_is_noted(kind: str, form: str, tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
     notes += _notes_on_nulls(sample, replace(dialect, null_literal=encoded.null_literal))
     notes += notes_on_printed_bytes(dialect, encoded, rows) + note_on_lost_bytes(encoded, rows)
     notes += note_on_numbers(encoded, rows)
-    if options.dialect is None and encoded.value.encoding == "text":
+    if options.dialect is None and encoded.value.encoding == dialect.value.encoding:
         notes += note_on_base64_values(layout, dialect, rows)
     encoded = with_arrays(encoded, arrays)
     return _noted(encoded, notes + notes_on_nothing(encoded, rows) if layout in JSON else notes)

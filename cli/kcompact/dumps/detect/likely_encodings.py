@@ -177,7 +177,7 @@ def note_on_base64_values(layout: str, dialect: Dialect, sample: list[Row]) -> t
     values = [value for value in values_at(sample, dialect.value.place) if value not in (None, "")]
     texts = [value for value in values if isinstance(value, str)]
     is_marked = any(dialect.value.marker in row for row in sample)
-    is_told = dialect.sure or dialect.value.encoding != "text" or is_marked
+    is_told = dialect.sure or dialect.value.encoding not in ("text", "json") or is_marked
     if is_told or len(texts) < len(values) or not likely_base64(texts):
         return ()
     if likely_base64(texts_among(values_at(sample, dialect.key.place))):

@@ -123,7 +123,7 @@ SINKS = (
         signature=names("key value offset timestamp"),
         lacking=names("topic partition"),
         **fields("topic= partition="),
-        value=DataField("value", encoding="json"),
+        value=DataField("value", encoding="json", marker="value_encoding"),
         sure=False,
     ),
     Dialect(
