@@ -441,3 +441,23 @@ def test_json_in_some_cells_is_not_asked_about(tmp_path: Path, text: str) -> Non
     path.write_text(text)
     pairs = [(r.key, r.value) for r in records_of(path, columns=("key", "value"), delimiter="\t")]
     assert pairs == [tuple(line.encode().split(b"\t")) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_noted"),
+    [
+        (['a\t{""id"": 1}', "b\t7"], True),
+        (['a\t{""id"": 1}', 'say ""hi""\t7'], True),
+        (['a\t{""id"": 1}', 'b\t{"id": 2}'], False),
+        (['a\t"{""id"": 1}"', "b\t7"], False),
+        (['a\t["",""]', "b\t7"], False),
+    ],
+)
+def test_quotes_that_are_doubled_in_cells_without_quotes_are_noted(
+    rows: list[str], is_noted: bool, tmp_path: Path
+) -> None:
+    """As write_tsv of R's readr writes them."""
+    path = tmp_path / "d-0.tsv"
+    path.write_text("\n".join(["key\tvalue", *rows, ""]))
+    with open_one(path) as dump:
+        assert any("all quotes are doubled" in note for note in dump.notes) == is_noted

@@ -100,7 +100,7 @@ def test_values_that_are_not_there_beside_nulls_are_asked_about(layout: str, tmp
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
 
-@pytest.mark.parametrize("offset", ["1.0", '"1.0"', "1e3", '"1.7e+18"'])
+@pytest.mark.parametrize("offset", ["1.0", '"1.0"', "1e3", '"1.7e+18"', '"1e+05"'])
 def test_offsets_as_floats_are_refused_with_the_way_out(tmp_path: Path, offset: str) -> None:
     error = refused(
         tmp_path / "x.jsonl", f'{{"topic":"t","partition":0,"offset":{offset},"key":"k","value":"v"}}\n'

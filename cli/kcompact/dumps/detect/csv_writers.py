@@ -11,6 +11,8 @@ from kcompact.dumps.text.csv_quoting import freely_quoted
 from kcompact.dumps.writers.text_writers import COLUMNS
 
 _IN_NO_UTF8 = re.compile(r"[ -~\t\r\n]*[\udc80-\udcff][ -~\t\r\n\udc80-\udcff]*")
+_DOUBLED_QUOTES = re.compile(r'""\w')  # of no JSON: there it is an empty text that stands before no letter
+_PAIRS_OF_QUOTES = re.compile(r'(?:[^"]|"")*+')
 _OWN_HEADER = ",".join(COLUMNS).encode()
 _OWN_ROW = re.compile(rb'"[^"]*+",\d')
 
@@ -38,7 +40,8 @@ def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -
         for role in DATA_ROLES:
             if dialect.of(role).encoding == "text" and not answers[role]:
                 dialect = dialect.with_data(role, replace(dialect.of(role), **CSV_DOUBTS))
-    return replace(dialect, notes=dialect.notes + _notes_on_letters(dialect, sample))
+    notes = _notes_on_letters(dialect, sample) + _notes_on_doubled_quotes(dialect, sample)
+    return replace(dialect, notes=dialect.notes + notes)
 
 
 def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
@@ -54,6 +57,19 @@ def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
         f"some text is no UTF-8, and is taken as bytes: if it is to be {letters}, convert the file first"
     )
     return (f"{as_bytes}: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW",)
+
+
+def _notes_on_doubled_quotes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note on texts in which all quotes are doubled, as R's readr doubles those of cells without quotes."""
+    texts = texts_among(
+        value for part in (dialect.key, dialect.value) for value in values_at(sample, part.place)
+    )
+    quoting = {text for text in texts if '"' in text}
+    doubled = min(filter(_DOUBLED_QUOTES.search, quoting), default=None)
+    if doubled is None or not all(map(_PAIRS_OF_QUOTES.fullmatch, quoting)):
+        return ()
+    as_text = f"all quotes are doubled, as in {shown(doubled)}, and are taken as text"
+    return (f"{as_text}: if it is write_tsv of R's readr that doubles them, give it quote = 'needed'",)
 
 
 def quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:

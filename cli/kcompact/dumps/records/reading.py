@@ -57,13 +57,13 @@ def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
 
 
 _TIMESTAMP_HINT = (
-    "write milliseconds, or 2024-01-31T10:00:00Z; where no setting depends on the age of records, they can do"
-    " without: --fields timestamp="
+    "write milliseconds (in R after options(scipen = 99)), or 2024-01-31T10:00:00Z; where no setting depends"
+    " on the age of records, they can do without: --fields timestamp="
 )
-_FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)
+_FLOAT = re.compile(r"\d+(\.\d*(e\+?\d+)?|e\+?\d+)", re.ASCII | re.IGNORECASE)
 _FLOAT_HINT = (
-    "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
-    " float"
+    "write whole numbers (in pandas: .astype('Int64') before they are written; in R: options(scipen = 99)):"
+    " not every large offset is a float"
 )
 _COLUMNS_HINT = (
     "where the file holds columns, write records: in pandas, to_json(..., orient='records', lines=True)"
