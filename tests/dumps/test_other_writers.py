@@ -599,6 +599,24 @@ def test_base64_that_a_sink_of_aiven_writes_of_bytes_is_noted_and_decoded_by_wha
     assert [record.value for record in records_of(marked)] == [b'{"id": 1}', b'{"id": 12}', None, b""]
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv", "txt"])
+def test_keys_that_look_like_base64_beside_values_of_text_are_noted(form: str, tmp_path: Path) -> None:
+    """As Aiven's sinks write CSV with values as they are."""
+    path = tmp_path / f"orders-0.{form}"
+    rows = [{"key": key, "value": "some text"} for key in ("dXNlci0x", "dXNlci0yMg==")]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        header = "key,value\n" if form == "csv" else ""
+        path.write_text(header + "".join(f"{row['key']},{row['value']}\n" for row in rows))
+    options = {"columns": ("key", "value"), "delimiter": ","} if form == "txt" else {}
+    with open_one(path, **options) as dump:
+        (note,) = (note for note in dump.notes if "every key looks like base64" in note)
+    assert "taken as text" in note
+    assert "decode" in note
+    assert "values" not in note
+
+
 @pytest.mark.parametrize("form", ["parquet", "avro"])
 @pytest.mark.parametrize("kind", ["string", "bytes", "words"])
 def test_base64_in_columns_of_text_is_noted(kind: str, form: str, tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str,
     as_base64 = f"--dialect plain-base64{parts} reads keys, values and header values as base64"
     are_encoded = all_in("base64", sample, dialect.value.place)
     if dialect.layouts == ("csv_lines",):
-        return (f"{likely}, and is taken as text; {as_base64}",) if are_encoded else ()
+        way_out = as_base64 if are_encoded else "decode it first if it is"
+        return (f"{likely}, and is taken as text; {way_out}",)
     raise InputError(
         f"{path}: {likely}" + ("" if are_encoded else ", and not every value does"),
         hint=f"{as_base64}; {as_text}" if are_encoded else as_text,

@@ -139,14 +139,15 @@ def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
 
 
 def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]:
-    """A note where the keys of a column of text all look like base64, and so do the values."""
+    """A note where the keys of a column of text all look like base64, and whether the values do so, too."""
     places = (str(dialect.key.place), dialect.value.place or "")
     keys, values = (list(texts_among(row.get(place) for row in rows)) for place in places)
-    if dialect.byte_exact or not all(places) or not likely_base64(keys) or not _decoded(values):
+    if dialect.byte_exact or not all(places) or not likely_base64(keys):
         return ()
     data = ENCODINGS["base64"](keys[0].encode())
-    likely = f"every key looks like base64, such as {shown(keys[0])} for {shown(data)}, as do the values"
-    return (f"{likely}: both are taken as text; decode them first (DuckDB: from_base64(...)) if they are",)
+    likely = f"every key looks like base64, such as {shown(keys[0])} for {shown(data)}"
+    as_text = f"{likely}, as do the values: both are" if _decoded(values) else f"{likely}: they are"
+    return (f"{as_text} taken as text; decode them first (DuckDB: from_base64(...)) if they are",)
 
 
 def notes_on_text(
