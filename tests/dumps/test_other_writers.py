@@ -608,8 +608,9 @@ def test_keys_that_look_like_base64_beside_values_of_text_are_noted(form: str, t
         pq.write_table(pa.Table.from_pylist(rows), path)
     else:
         header = "key,value\n" if form == "csv" else ""
-        path.write_text(header + "".join(f"{row['key']},{row['value']}\n" for row in rows))
-    options = {"columns": ("key", "value"), "delimiter": ","} if form == "txt" else {}
+        end = ",7\n" if form == "txt" else "\n"
+        path.write_text(header + "".join(f"{row['key']},{row['value']}{end}" for row in rows))
+    options = {"columns": ("key", "value", "offset"), "delimiter": ","} if form == "txt" else {}
     with open_one(path, **options) as dump:
         (note,) = (note for note in dump.notes if "every key looks like base64" in note)
     assert "taken as text" in note

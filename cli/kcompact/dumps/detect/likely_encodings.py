@@ -153,14 +153,12 @@ def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]
 def notes_on_text(
     path: str, dialect: Dialect, cells: list[Cells], delimiter: str, columns: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Notes on keys and values of text in which nothing is quoted, and a value takes the rest of its line.
-
-    Raises InputError where they are not the data.
-    """
+    """Notes on keys and values of text without quotes. Raises InputError where they are not the data."""
     texts = [[None if cell is None else cell.decode("utf-8", "replace") for cell in row] for row in cells]
     rows: list[Row] = [dict(zip(columns, row, strict=False)) for row in texts]
     notes = note_on_base64_columns(dialect, rows)
-    if dialect.key.place in columns[-2:] and any(may_cut_key(row[-1], delimiter.encode()) for row in cells):
+    is_before = columns[-2:] == (dialect.key.place, dialect.value.place)
+    if is_before and any(may_cut_key(row[-1], delimiter.encode()) for row in cells):
         notes += (f"{delimiter!r} stands in values, too: keys or headers that hold one are cut there",)
     for role in DATA_ROLES:
         of_role = {*texts_among(values_at(rows, dialect.of(role).place))} - {"", PYTHON_NONE}

@@ -255,9 +255,9 @@ def _csv(
             f"{file.path}: {columns.count(twice)} columns are called {twice}",
             hint="give each column a different name: in the first line if it names them, else in --columns",
         )
-    is_last = columns[-1] == dialect.value.place
-    takes_rest = is_last and dialect.quoting == "none" and dialect.name in _WITH_REST
-    if takes_rest:
+    is_bare = dialect.quoting == "none" and dialect.name in _WITH_REST
+    takes_rest = is_bare and columns[-1] == dialect.value.place
+    if is_bare:
         rows = [first_cells(line, delimiter.encode(), len(columns)) for line in _sampled(file)]
         notes = notes_on_text(file.path, dialect, rows, delimiter, columns)
         dialect = replace(dialect, notes=dialect.notes + notes)
