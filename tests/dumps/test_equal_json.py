@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.json.json_text import canonical
-from kcompact.dumps.records.layout import UnreadableError
+from kcompact.errors import UnreadableError
 
 DIGITS = st.text("0159", min_size=1, max_size=22)
 NUMBERS = st.builds(

@@ -15,9 +15,8 @@ from typing import Any
 import fastavro
 
 from kcompact.dumps.avro.avro_codecs import CODECS, TooLarge
-from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
-from kcompact.errors import InputError
+from kcompact.errors import InputError, UnreadableError
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16

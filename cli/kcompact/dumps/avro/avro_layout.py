@@ -42,12 +42,12 @@ from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.indexing import Entry, index_rows
-from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject, with_tombstones
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import as_json
 from kcompact.dumps.text.lines import cut_behind
-from kcompact.errors import InputError
+from kcompact.errors import InputError, UnreadableError
 
 BLOCK_SHIFT = 32
 CHUNK_BYTES = 8 << 20  # unpacked, in memory at a time

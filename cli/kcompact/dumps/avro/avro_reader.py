@@ -28,12 +28,13 @@ from kcompact.dumps.avro.avro_schema import (
 from kcompact.dumps.dialects.dialect import DATA_ROLES, ERRORS, DataRole
 from kcompact.dumps.dialects.paths import Path, columns_beside
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.structured import as_json, as_text, headers_of, refuse_rounded
 from kcompact.dumps.records.value_keys import ValueKeys
+from kcompact.errors import UnreadableError
 
 DAMAGE = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
 """The errors that fastavro raises on bytes that do not fit the schema."""

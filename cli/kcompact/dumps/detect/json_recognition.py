@@ -29,12 +29,11 @@ from kcompact.dumps.json.json_text import ParsedJson, end_of_value
 from kcompact.dumps.json.json_wrapper import LARGEST_BYTES, wrapper_shape
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
-from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 from kcompact.dumps.records.shown import by_jq
 from kcompact.dumps.text.delimited_text import glued, is_glued
 from kcompact.dumps.text.lines import newline_of
-from kcompact.errors import InputError, NoRecordsError
+from kcompact.errors import InputError, NoRecordsError, UnreadableError
 
 SAMPLE_RECORDS = 200
 _TAIL_BYTES = 1 << 16

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from kcompact.dumps.json.json_text import canonical, reads_as_json
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.layout import Reject, SplitNotes, UnreadableError
-from kcompact.errors import InputError
+from kcompact.dumps.records.layout import Reject, SplitNotes
+from kcompact.errors import InputError, UnreadableError
 
 _OPENINGS = frozenset(b"0123456789-[{")
 

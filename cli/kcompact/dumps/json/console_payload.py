@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kcompact.dumps.records.layout import UnreadableError
+from kcompact.errors import UnreadableError
 
 _AS_SENT = {"text", "json", "utf8WithControlChars"}  # the others are decoded: their sizes tell nothing
 _LARGEST_EMPTY = 64  # bytes: no encoding of an empty text takes more

@@ -14,10 +14,11 @@ from kcompact.dumps.loops.line_loop import index_lines
 from kcompact.dumps.loops.readiness import are_loops_worth_it, load_loops
 from kcompact.dumps.loops.windows import LongLineError
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT, Frame, FramedLayout
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.shown import by_jq
 from kcompact.dumps.text.between_records import pass_over
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between
+from kcompact.errors import UnreadableError
 
 
 class JsonLines(LineLayout):

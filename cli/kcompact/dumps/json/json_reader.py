@@ -24,11 +24,12 @@ from kcompact.dumps.json.late_members import refuse_late
 from kcompact.dumps.json.transaction_markers import refuse_marker
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.between_records import WITHIN_HINT, is_kcat_within
+from kcompact.errors import UnreadableError
 
 _ENVELOPE = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
@@ -123,8 +124,7 @@ class JsonReader:
                 if isinstance(value, Repeating) and name in value.twice:
                     raise repeated_member(name, "the record")
                 value = value.get(name) if isinstance(value, dict) else None
-            repeated = _repeated_in(value, role, values=self._values)
-            if repeated:
+            if repeated := _repeated_in(value, role, values=self._values):
                 raise repeated_member(min(repeated), f"the record's {role}")
 
     @staticmethod

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.shown import shown
+from kcompact.errors import UnreadableError
 
 DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"

@@ -14,9 +14,9 @@ from kcompact.dumps.dialects.part_names import DELETES, NAMES, marked_deletes
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, fields_read, path_of
 from kcompact.dumps.dialects.unexported import REASONS, not_exported, says_why
 from kcompact.dumps.options import PLACES
-from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.reading import MISSING
 from kcompact.dumps.records.shown import by_jq
+from kcompact.errors import UnreadableError
 
 _MARK = "mark"
 _NAMES = {

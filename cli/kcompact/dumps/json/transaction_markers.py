@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcompact.dumps.records.layout import UnreadableError
+from kcompact.errors import UnreadableError
 
 # As base64: version 0 and the type; version 0 and the coordinator's epoch.
 _KEYS = frozenset({"AAAAAA==", "AAAAAQ=="})

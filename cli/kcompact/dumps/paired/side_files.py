@@ -19,12 +19,12 @@ from kcompact.dumps.json.json_text import ParsedJson, reads_as_json
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.indexing import Entry
-from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.layout_interface import Layout, asked_for
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import as_json, headers_of
 from kcompact.dumps.text.lines import lines_of
-from kcompact.errors import InputError, OutputError
+from kcompact.errors import InputError, OutputError, UnreadableError
 from kcompact.storage.object_stores import is_address
 
 

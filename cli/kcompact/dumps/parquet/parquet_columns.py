@@ -14,8 +14,8 @@ from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_
 from kcompact.dumps.json.json_text import repeated_member
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import bytes_of_array
-from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.structured import NO_UTF8, as_json
+from kcompact.errors import UnreadableError
 
 _SPARK = {"key", "value", "topic", "partition", "offset", "timestamp", "timestampType"}
 _AIVEN = b'"name":"connector_records"'

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.digits import LONG_MAX
-from kcompact.dumps.records.layout import DumpFile, UnreadableError
-from kcompact.errors import InputError
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.errors import InputError, UnreadableError
 from kcompact.storage.object_stores import is_address
 
 if TYPE_CHECKING:

@@ -56,10 +56,10 @@ from kcompact.dumps.parquet.parquet_file import (
 from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
 from kcompact.dumps.parquet.parquet_reader import ParquetReader, RowGroupRows, has_no_null
 from kcompact.dumps.records.indexing import Entry, gathered, index_rows
-from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject, with_tombstones
 from kcompact.dumps.records.record import Record
-from kcompact.errors import InputError
+from kcompact.errors import InputError, UnreadableError
 
 if TYPE_CHECKING:
     from pyarrow import parquet

@@ -24,12 +24,13 @@ from kcompact.dumps.parquet.parquet_columns import (
 )
 from kcompact.dumps.parquet.parquet_file import GROUP_SHIFT, RowGroup, bad_row_group, batches_of, naming
 from kcompact.dumps.parquet.parquet_output import is_ours
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import INDEX_SCHEMA, Record, log_id_of
 from kcompact.dumps.records.structured import headers_of, refuse_rounded
 from kcompact.dumps.records.timestamps import PER_MS
 from kcompact.dumps.records.value_keys import ValueKeys
+from kcompact.errors import UnreadableError
 
 if TYPE_CHECKING:
     from pyarrow import parquet

@@ -10,8 +10,8 @@ from typing import Any
 
 from kcompact.dumps.dialects.paths import Path, escaped, path_of
 from kcompact.dumps.json.json_text import ParsedJson, compact_json, repeated_member
-from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.shown import by_jq, shown
+from kcompact.errors import UnreadableError
 
 Member = tuple[ParsedJson | None, Path, Any]
 """A field that was found: in what (None: made up of text), where in it, and as parsed."""

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from kcompact.dumps.files.copying import copy_ranges, read_ranges
 from kcompact.dumps.records.indexing import Entry, index_rows
-from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.value_keys import ValueKeys
-from kcompact.errors import InputError
+from kcompact.errors import InputError, UnreadableError
 
 _CHUNK_BYTES = 16 << 20  # read at once to count lines
 

@@ -142,12 +142,3 @@ class Chosen(NamedTuple):
     split: Split
     positions: np.ndarray
     record_bytes: np.ndarray
-
-
-class UnreadableError(ValueError):
-    """A record, or what holds records, that cannot be read; becomes a Reject."""
-
-    def __init__(self, reason: str, hint: str | None = None, *, position: int | None = None) -> None:
-        super().__init__(reason)
-        self.hint = hint
-        self.position = position  # as positions of INDEX_SCHEMA; of Avro in the file; None: the record's own

@@ -16,10 +16,9 @@ from kcompact.dumps.records.layout import (
     Split,
     SplitNotes,
     SplitToIndex,
-    UnreadableError,
 )
 from kcompact.dumps.records.record import Record
-from kcompact.errors import InputError
+from kcompact.errors import InputError, UnreadableError
 
 Item = TypeVar("Item")
 

@@ -13,7 +13,7 @@ from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import is_size, is_size_of_null, not_exported, says_why
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
-from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes
 from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
@@ -25,6 +25,7 @@ from kcompact.dumps.records.timestamps import (
     timestamp_type,
 )
 from kcompact.dumps.text.printed_headers import may_be_others
+from kcompact.errors import UnreadableError
 
 _LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every integer is a double
 REPLACEMENT = "\ufffd".encode()

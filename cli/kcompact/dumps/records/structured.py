@@ -9,9 +9,9 @@ import orjson
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import refuse_nan
 from kcompact.dumps.records.headers import Headers, decode_headers
-from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING
 from kcompact.dumps.records.shown import shown
+from kcompact.errors import UnreadableError
 
 
 def as_text(value: Any) -> Any:

@@ -9,10 +9,11 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.json.json_text import ParsedJson, canonical, compact_json, reads_as_json, repeated_member
 from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of, several_rows
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import INEXACT, rounded
+from kcompact.errors import UnreadableError
 
 _UNCHANGED = b"__debezium_unavailable_value"
 _MOST_TABLES = 8

@@ -8,9 +8,9 @@ import re
 from typing import Final
 
 from kcompact.dumps.records.framed import NOISE_LINES
-from kcompact.dumps.records.layout import SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.shown import shown
-from kcompact.errors import InputError
+from kcompact.errors import InputError, UnreadableError
 
 _TELLING = re.compile(
     rb"(?:% ?)?Message on \S+(?:\[\d+\]@\S+| \[\d+\] at offset \d+.*):"  # TopicPartition of Go; C

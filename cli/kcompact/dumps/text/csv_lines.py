@@ -9,11 +9,12 @@ import numpy as np
 
 from kcompact.dumps.json.json_scan import chunks_of
 from kcompact.dumps.records.framed import NOISE_LINES, Frame
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.text.between_records import is_of_kcat, refuse_kcat_within, refuse_telling
 from kcompact.dumps.text.console_labels import NOISE
 from kcompact.dumps.text.csv_reader import CsvReader, CsvShape, quotes_hint
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, without_line_end
+from kcompact.errors import UnreadableError
 
 _COUNTED_BYTES = 256 << 10  # stay in the processor's cache
 _MOST_THREADS = 8

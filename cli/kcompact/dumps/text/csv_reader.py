@@ -10,7 +10,7 @@ from kcompact.dumps.dialects.dialect import DATA_ROLES, ERRORS, DataRole, Dialec
 from kcompact.dumps.dialects.paths import fields_read
 from kcompact.dumps.json.json_text import end_of_value
 from kcompact.dumps.records.framed import MARK_WITHIN, TextShape
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import columns_option, delimiter_option, shown
@@ -25,6 +25,7 @@ from kcompact.dumps.text.csv_quoting import (
     quoted_word,
     quoting_hint,
 )
+from kcompact.errors import UnreadableError
 
 
 def first_cells(line: bytes, delimiter: bytes, columns: int) -> Cells:

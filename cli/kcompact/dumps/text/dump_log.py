@@ -14,13 +14,14 @@ import numpy as np
 from kcompact.broker.log_names import parse_log_name
 from kcompact.digits import whole_number
 from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
-from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes
 from kcompact.dumps.records.reading import REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import timestamp_type
 from kcompact.dumps.text.dump_log_fields import fields_of, names_beside
 from kcompact.dumps.text.lines import lines_of, newline_of
+from kcompact.errors import UnreadableError
 
 RECORD_STARTS = (b"| offset: ", b"- offset: ", b"offset: ")
 _OTHER_STARTS = (b"baseOffset: ", b"Dumping ", b"Starting offset: ", b"Log starting offset: ")

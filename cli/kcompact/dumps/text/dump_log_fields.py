@@ -2,7 +2,7 @@
 
 import re
 
-from kcompact.dumps.records.layout import UnreadableError
+from kcompact.errors import UnreadableError
 
 _FIELD = re.compile(rb" (\w+): +(\S+)")
 _TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from kcompact.dumps.loops.line_loop import index_lines
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, Frame, FramedLayout
-from kcompact.dumps.records.layout import DumpFile, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitToIndex
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
+from kcompact.errors import UnreadableError
 
 CHUNK_BYTES = 4 << 20
 _PROBE_BYTES = 64 << 10

@@ -13,7 +13,7 @@ from rich.console import Console
 from kcompact.counted import counted
 from kcompact.dumps.json.canonical_keys import is_spelt_variously
 from kcompact.dumps.json.json_text import canonical
-from kcompact.dumps.records.layout import UnreadableError
+from kcompact.errors import UnreadableError
 from kcompact.inert import json_document, markdown, markdown_code
 from kcompact.printable import terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
