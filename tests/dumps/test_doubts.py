@@ -185,7 +185,7 @@ def test_a_text_of_databases_for_null_is_asked_about_before_an_empty_one_beside_
 
 
 _WORDS = ["null", "None", "NaN", "NA", "nil", "<nil>", "undefined", "<null>", "(null)", r"\N"]
-_WORDS += ["<none>", "(none)", "Optional.empty", "N/A", "-"]
+_WORDS += ["<none>", "(none)", "Optional.empty", "N/A", "-", r"\\N", "%{[@metadata][kafka][key]}"]
 
 
 @pytest.mark.parametrize("word", _WORDS)

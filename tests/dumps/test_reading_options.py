@@ -240,7 +240,10 @@ def test_columns_and_a_delimiter_that_divide_nothing_are_noted(path: Path) -> No
         assert not any("--delimiter" in note for note in opened.notes)
 
 
-@pytest.mark.parametrize("word", ["undefined", "Optional.empty", "N/A", "-", "(none)", "<none>"])
+_NO_KEYS = ["undefined", "Optional.empty", "N/A", "-", "(none)", "<none>", "%{[@metadata][kafka][key]}"]
+
+
+@pytest.mark.parametrize("word", _NO_KEYS)
 def test_keys_that_scripts_made_of_nulls_are_noted(word: str, path: Path) -> None:
     """JavaScript's ``${message.key}`` of a record without key: without a note, all but the last would go."""
     dump(path, *(envelope(n, key) for n, key in enumerate([word, "a", word, "null"])))

@@ -39,6 +39,8 @@ CSV_HOSTILE = [
     b"t,0,5,17,nan,none\n",
     b"t,0,5,17,-,Optional.empty\n",
     b"t,0,5,17,N/A,(none)\n",
+    b"t,0,5,17,%{[@metadata][kafka][key]},\\\\N\n",
+    b"t,0,5,17,%{[@metadata][kafka][key],\\\\\n",
     b"t,0,5,17,--,(none\n",
     b"t,0,5,17,NA,na\n",
     b"t,0,5,17,k,NA\n",

@@ -65,7 +65,8 @@ _ERRORS = "surrogateescape"
 _SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas has numbers with gaps as floats
 _ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
 NULLS_OF_DATABASES = {"null_word": "NULL", "null_sign": r"\N"}  # which no program means as text
-_WORDS = "null None NaN nan <NA> NA nil <nil> undefined <null> (null) <none> (none) Optional.empty N/A -"
+_WORDS = r"null None NaN nan <NA> NA nil <nil> undefined <null> (null) <none> (none) Optional.empty N/A - \\N"
+_WORDS += " %{[@metadata][kafka][key]}"  # Logstash's reference to what is not there
 NULL_TEXTS = NULLS_OF_DATABASES | {text: text for text in _WORDS.split()}
 """Texts that programs write for null; by the names under which they are counted (``null_word_key``)."""
 _COUNTED = {text.encode(): name for name, text in NULL_TEXTS.items()}

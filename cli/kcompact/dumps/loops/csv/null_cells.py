@@ -11,7 +11,8 @@ _QUOTE = ord('"')
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 RARER_NULLS = (
     *(b"null", b"None", b"NaN", b"nan", b"<NA>", b"NA", b"nil", b"<nil>", b"undefined", b"<null>", b"(null)"),
-    *(b"<none>", b"(none)", b"Optional.empty", b"N/A", b"-"),
+    *(b"<none>", b"(none)", b"Optional.empty", b"N/A", b"-", rb"\\N"),
+    b"%{[@metadata][kafka][key]}",
 )
 """The rarer texts of NULL_TEXTS (csv_reader.py), which are counted there."""
 _LONGEST = max(map(len, RARER_NULLS))
