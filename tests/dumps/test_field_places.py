@@ -955,3 +955,18 @@ def test_a_field_that_is_not_there_is_no_choice(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the key may be the field raw_key") as refusal:
         open_one(write(tmp_path / "d.jsonl", [row]))
     assert refusal.value.hint == "say so with --fields key=raw_key"
+
+
+@needs_jq
+def test_a_log_s_name_for_a_partition_is_taken_apart_by_the_hint(tmp_path: Path) -> None:
+    """The record was called damaged, and ``--fields partition=`` merges all partitions into one."""
+    logs = [("t", 0, 3), ("t-1.x", 12, 4)]
+    rows = [{"topicPartition": f"{t}-{p}", "offset": o, "key": "k", "value": "v"} for t, p, o in logs]
+    path = write(tmp_path / "d.jsonl", rows)
+    with pytest.raises(InputError, match="'t-0' is not a partition") as refusal:
+        places(path, fields={"partition": "topicPartition"})
+    assert places(rewritten_by_hint(path, refusal.value, "in JSON by ")) == logs
+    path = write(tmp_path / "days.jsonl", [row | {"topicPartition": "2024-01-02"} for row in rows])
+    with pytest.raises(InputError, match="is not a partition") as refusal:
+        places(path, fields={"partition": "topicPartition"})
+    assert "fields of their own" not in str(refusal.value.hint)

@@ -122,6 +122,11 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
             "jq -c 'del(.partition_data_list) + (.partition_data_list[] | del(.records) + .records[])'",
         ),
         (
+            '{"batch":{"topic":"t","partition":1,"messages":[{"offset":0,"key":"a","value":"1"}]}}',
+            r"in a list, batch\.messages",
+            "jq -c 'del(.batch) + (.batch | del(.messages) + .messages[])'",
+        ),
+        (
             '{"t-0":[{"offset":0,"key":"a","value":"1"}],"of":"x","t-1":[{"offset":0,"key":"a","value":"2"}]}',
             "in a list, t-0, and in others",
             """jq -c 'del(."t-0", ."t-1") + ({"t-0", "t-1"} | to_entries[] | (.key | capture(""",

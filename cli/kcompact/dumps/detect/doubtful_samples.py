@@ -27,7 +27,7 @@ from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
-from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, name_list, shown
+from kcompact.dumps.records.shown import LOG_IN_JQ, by_jq, fields_option, in_jq, name_list, shown
 from kcompact.errors import InputError
 
 
@@ -188,12 +188,12 @@ def _lists_in_jq(names: Collection[str]) -> str:
     if all(map(str.isdecimal, names)):
         log = "{partition: .key | tonumber}"
     elif all(re.fullmatch(".+-[0-9]+", name) for name in names):
-        log = '(.key | capture("^(?<topic>.+)-(?<partition>[0-9]+)$") | .partition |= tonumber)'
+        log = f"(.key | {LOG_IN_JQ})"
     return f"to_entries[] | {log} + .value[]"
 
 
 def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
-    """The list of records in a row, or in objects of a list in it, and jq's way to take them out."""
+    """The list of records in a row, or in objects within it, and jq's way to take them out."""
     lists = {
         name: [item for item in items if isinstance(item, dict)]
         for name, items in row.items()
@@ -208,11 +208,12 @@ def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
         return f"{of_records[0]}, and in others", f"del({members}) + ({only} | {_lists_in_jq(of_records)})"
     if of_records:
         return of_records[0], f"del({members}) + {members}[]"
-    for name, objects in lists.items():
+    for name, inside in row.items():
+        objects, each = ([inside], "") if isinstance(inside, dict) else (lists.get(name, []), "[]")
         inner = next(filter(None, (_way_to_records(item, with_offset=True) for item in objects)), None)
         if inner is not None:
             member = in_jq([name])
-            return f"{name}[].{inner[0]}", f"del({member}) + ({member}[] | {inner[1]})"
+            return f"{name}{each}.{inner[0]}", f"del({member}) + ({member}{each} | {inner[1]})"
     return None
 
 

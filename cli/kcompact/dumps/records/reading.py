@@ -14,7 +14,7 @@ from kcompact.dumps.dialects.unexported import is_size, is_size_of_null, not_exp
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes
-from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, shown
+from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, log_hint, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
@@ -288,6 +288,7 @@ def _whole_number(raw: Any, role: str, largest: int, place: str | None) -> int:
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     if type(number) is not int:
         hint = _FLOAT_HINT if _FLOAT.fullmatch(str(raw)) else DAMAGED_HINT
+        hint = (log_hint(raw, path_of(place or "")) if role == "partition" else None) or hint
         hint = _member_hint(raw, role, place) or (_COLUMNS_HINT if isinstance(raw, dict) else hint)
         raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", hint)
     if not 0 <= number <= largest:
