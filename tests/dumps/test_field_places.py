@@ -530,6 +530,10 @@ def test_the_hint_for_messages_of_spring_names_every_part_and_works(tmp_path: Pa
     fields = dict(pair.split("=") for pair in option.split(","))
     assert fields["timestamp"] == "headers.kafka_receivedTimestamp"  # not that of Spring's own message
     assert places(path, fields=fields) == [("orders", 0, 7), ("orders", 1, 7)]
+    with open_one(path, fields=fields) as dump:
+        assert sum("and what else a client put there count as headers" in note for note in dump.notes) == 1
+    with open_one(path, fields=fields | {"headers": ""}) as dump:
+        assert not any("count as headers" in note for note in dump.notes)
     del fields["partition"]
     with pytest.raises(InputError, match="no field with a known name for the partition") as refusal:
         places(path, fields=fields)

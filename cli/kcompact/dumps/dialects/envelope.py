@@ -57,9 +57,19 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
         tool="an envelope known by its field names",
         layouts=(layout,),
         sure=False,
-        notes=notes_on_names(places, field_names),
+        notes=notes_on_names(places, field_names) + _notes_on_headers(places),
         **fields(**(CSV_DOUBTS if layout == "csv_lines" else {})),
     ).with_places(places)
+
+
+def _notes_on_headers(places: dict[str, Any]) -> tuple[str, ...]:
+    """A note where other parts lie among the headers, as in messages of Spring."""
+    headers = places["headers"]
+    within = [role for role, place in places.items() if headers and str(place).startswith(f"{headers}.")]
+    if not within:
+        return ()
+    others = "what else a client put there count as headers, too; --fields headers= reads none"
+    return (f"{headers} holds the {within[0]} of each record: this and {others}",)
 
 
 def _named_places(
