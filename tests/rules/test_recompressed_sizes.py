@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kcompact.rules.assumptions import ratio_note
+from kcompact.rules.ratio import DirtyRatio
 from kcompact.rules.sizes import BATCH_HEADER_BYTES, recompressed_bytes
 
 Records = list[bytes]
@@ -45,3 +47,15 @@ def test_the_estimate_is_close_to_what_a_codec_makes_of_the_records(
     (estimate,) = recompressed_bytes(*sizes)
 
     assert estimate == pytest.approx(size_of(after, codec), rel=0.2)
+
+
+def test_a_round_that_follows_or_not_by_estimated_bytes_is_told() -> None:
+    """As a 4.4.0 broker cleaned a log once more, whose ratio these sizes say is not above the threshold."""
+    near = DirtyRatio(10_446, 4_390, 0, 0, 0.3)
+
+    assert near.is_near
+    (note,) = ratio_note(near)
+    assert "at a dirty ratio of 0.296, where 0.3 is the threshold" in note
+    assert not DirtyRatio(10_446, 4_390, 0, 0, 0.2).is_near
+    assert not DirtyRatio(10_446, 4_390, 0, 1, 0.3).is_near  # the lag decides, whatever the bytes
+    assert list(ratio_note(None)) == []

@@ -10,12 +10,12 @@ from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batch_shares import Stop, StretchFigures
 from kcompact.cleaner.round_loop import LogInRounds, RoundResult, sizes_of
 from kcompact.cleaner.survey import Records
-from kcompact.rules.assumptions import batch_notes, estimate_note
+from kcompact.rules.assumptions import batch_notes, estimate_note, ratio_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes
 from kcompact.rules.files.segment_files import known_mtimes, segment_states
 from kcompact.rules.files.segments import SegmentState, containing, group_segments
 from kcompact.rules.range import CleanableRange, log_bounds, segmented_range
-from kcompact.rules.ratio import segmented_ratio
+from kcompact.rules.ratio import DirtyRatio, segmented_ratio
 from kcompact.rules.rewriting import Counts, Rewriting
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.transactions import MapStart, ProducerEnds, active_producers, later_ends
@@ -43,6 +43,7 @@ class BatchedLog(LogInRounds):
 
     opened: OpenedLog
     batches_recompressed: int = field(default=0, init=False)
+    near_ratio: DirtyRatio | None = field(default=None, init=False)  # by which a round may have come, or not
     rewritings: list[Rewriting] = field(default_factory=list, init=False)
     producers: ProducerEnds = field(init=False)
     horizons: list[DeleteHorizon] = field(init=False)
@@ -99,6 +100,8 @@ class BatchedLog(LogInRounds):
         checkpoint = self.spans[-1].next_offset if self.spans else self.case.context.checkpoint_offset
         self.range = segmented_range(self.states, self.bounds, checkpoint, policy)
         ratio = segmented_ratio(self.states, self.range, policy)
+        if self.batches_recompressed and policy.respect_dirty_ratio and ratio.is_near:
+            self.near_ratio = ratio
         is_dirty = ratio.cleanable_bytes > 0 and (ratio.eligible or not policy.respect_dirty_ratio)
         return self.range if is_dirty else None
 
@@ -176,6 +179,7 @@ class BatchedLog(LogInRounds):
             sum(of_stretch.opening.records_alone for of_stretch in figures),
         )
         self.notes += estimate_note(self.case.policy, self.batches_recompressed)
+        self.notes += ratio_note(self.near_ratio)
         # Those remembered stay, though the tombstone is gone: it may come again, with a full dump.
         remembered = self.case.context.horizons
         known_end = remembered[-1].rewritten_end_offset if remembered else 0

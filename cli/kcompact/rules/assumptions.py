@@ -92,3 +92,13 @@ def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:
             f"the bytes of {batches_recompressed:,} compressed batches that were written anew are estimated:"
             " retention.bytes may take a segment more or less than a broker's"
         )
+
+
+def ratio_note(near: DirtyRatio | None) -> Iterator[str]:
+    """A note that a dirty ratio near its threshold, of bytes that are estimated, decided on a round (R7)."""
+    if near is not None:
+        yield (
+            f"whether a round follows at a dirty ratio of {near.ratio:.3f}, where"
+            f" {near.min_cleanable_dirty_ratio} is the threshold, depends on the bytes of compressed batches"
+            " that were written anew, which are estimated: a broker may have cleaned once more or less"
+        )

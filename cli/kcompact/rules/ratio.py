@@ -37,6 +37,12 @@ class DirtyRatio:
         return self.ratio > self.min_cleanable_dirty_ratio
 
     @property
+    def is_near(self) -> bool:
+        """Whether the ratio alone decides, and is within a tenth of the threshold, as estimates may be."""
+        distance = abs(self.ratio - self.min_cleanable_dirty_ratio)
+        return 10 * distance < self.min_cleanable_dirty_ratio and not self.due_by_lag
+
+    @property
     def due_by_lag(self) -> bool:
         """Whether there are cleanable bytes, and dirty records older than the maximum lag (R7, R8)."""
         return self.compaction_delay_ms > 0 and self.cleanable_bytes > 0
