@@ -79,6 +79,28 @@ def test_bytes_that_only_the_broker_can_tell_are_called_an_estimate(
     assert ("that were written anew are estimated" in run.stderr) == is_said
 
 
+@pytest.mark.parametrize("policy", ["compact", "compact,delete"])
+@pytest.mark.parametrize(("threshold", "is_near"), [(0.5, True), (0.99, False)])
+def test_a_round_that_estimated_bytes_decide_on_is_told(
+    policy: str, threshold: float, is_near: bool, tmp_path: Path, kcompact: Cli
+) -> None:
+    compressed, settings = GOLDEN / "w09-batches-compressed", tmp_path / "w09.properties"
+    settings.write_text(
+        f"cleanup.policy={policy}\nmin.cleanable.dirty.ratio={threshold}\n"
+        "log.cleaner.dedupe.buffer.size=1048577\nlog.cleaner.io.buffer.load.factor=0.0004\n"
+        f"retention.bytes={1 << 30}\n"
+    )
+
+    run = kcompact(
+        *("compact", compressed / "before.jsonl", "-o", tmp_path / "out.jsonl", "--respect-dirty-ratio"),
+        *(f"--segments={compressed / 'before.segments'}", f"--batches={compressed / 'before.batches'}"),
+        *("--rounds=until-clean", f"--topic-config=w09={settings}"),
+    )
+
+    assert run.exit_code == 0, run.stderr
+    assert ("a broker may have cleaned once more or less" in run.stderr) == is_near
+
+
 def _state(case: GoldenCase, number: int, folder: Path) -> Path:
     """A state folder with the checkpoint that the round started from, as if copied from the broker."""
     state = folder / "state"

@@ -351,23 +351,25 @@ def test_columns_of_views_are_copied(view: pa.DataType, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "cells"),
+    ("kind", "cell"),
     [
-        (pa.large_list(pa.string_view()), [None, ["a", None]]),
-        # Arrow before 26 says that a null among lists of one size cannot be read.
-        (pa.list_(pa.binary_view(), 2), [[b"", b"b"], [b"a", b"\xff"]]),
-        (pa.map_(pa.string_view(), pa.list_(pa.string_view()), keys_sorted=True), [None, [("a", ["x"])]]),
-        (pa.struct([("inner", pa.large_list(pa.binary_view()))]), [None, {"inner": [b"x"]}]),
+        (pa.large_list(pa.string_view()), ["a", None]),
+        (pa.list_(pa.binary_view(), 2), [b"a", b"\xff"]),
+        (pa.map_(pa.string_view(), pa.list_(pa.string_view()), keys_sorted=True), [("a", ["x"])]),
+        (pa.struct([("inner", pa.large_list(pa.binary_view()))]), {"inner": [b"x"]}),
     ],
 )
-def test_views_within_every_kind_of_column_are_copied(
-    kind: pa.DataType, cells: list[Any], tmp_path: Path
-) -> None:
-    before = pa.table({"offset": [1, 2], "key": ["a", "b"], "value": pa.array(cells, kind)})
+def test_views_within_every_kind_of_column_are_copied(kind: pa.DataType, cell: Any, tmp_path: Path) -> None:
+    before = pa.table({"offset": [1, 2], "key": ["a", "b"], "value": pa.array([None, cell], kind)})
     path = tmp_path / "rows.parquet"
     parquet.write_table(before, path)
     with open_one(path) as dump:
-        output = copied(dump, index_all(dump)[0].to_pylist()[1:], tmp_path)
+        rows, notes = index_all(dump)
+        if pa.types.is_fixed_size_list(kind) and int(pa.__version__.partition(".")[0]) < 26:
+            (reject,) = notes[0].rejects  # those releases of Arrow cannot read a null among lists of one size
+            assert "cannot be read (Expected all lists to be of size=2" in reject.reason
+            return
+        output = copied(dump, rows.to_pylist()[1:], tmp_path)
     assert parquet.read_table(output).equals(before.slice(1))
 
 

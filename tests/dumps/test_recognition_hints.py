@@ -122,6 +122,11 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
             "jq -c 'del(.partition_data_list) + (.partition_data_list[] | del(.records) + .records[])'",
         ),
         (
+            '{"data":{"batches":[{"topic":"t","messages":[{"offset":0,"key":"a","value":"1"}]}]}}',
+            r"in a list, data\.batches\[\]\.messages",
+            "jq -c 'del(.data) + (.data | del(.batches) + (.batches[] | del(.messages) + .messages[]))'",
+        ),
+        (
             '{"batch":{"topic":"t","partition":1,"messages":[{"offset":0,"key":"a","value":"1"}]}}',
             r"in a list, batch\.messages",
             "jq -c 'del(.batch) + (.batch | del(.messages) + .messages[])'",
@@ -148,6 +153,11 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
         ),
         (
             '{"resourceSpans":[{"scopeSpans":[{"attributes":[{"key":"a","value":"1"}]}]}]}',
+            "no record of key and value",
+            "--key-field",
+        ),
+        (
+            '{"a":' * 900 + '{"records":[{"offset":0,"key":"a","value":"1"}]}' + "}" * 900 + "\n",
             "no record of key and value",
             "--key-field",
         ),

@@ -10,12 +10,12 @@ from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batch_shares import Stop, StretchFigures
 from kcompact.cleaner.round_loop import LogInRounds, RoundResult, sizes_of
 from kcompact.cleaner.survey import Records
-from kcompact.rules.assumptions import batch_notes, estimate_note, ratio_note
+from kcompact.rules.assumptions import batch_notes, estimate_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes
 from kcompact.rules.files.segment_files import known_mtimes, segment_states
 from kcompact.rules.files.segments import SegmentState, containing, group_segments
 from kcompact.rules.range import CleanableRange, log_bounds, segmented_range
-from kcompact.rules.ratio import DirtyRatio, segmented_ratio
+from kcompact.rules.ratio import segmented_ratio
 from kcompact.rules.rewriting import Counts, Rewriting
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.transactions import MapStart, ProducerEnds, active_producers, later_ends
@@ -43,7 +43,6 @@ class BatchedLog(LogInRounds):
 
     opened: OpenedLog
     batches_recompressed: int = field(default=0, init=False)
-    near_ratio: DirtyRatio | None = field(default=None, init=False)  # by which a round may have come, or not
     rewritings: list[Rewriting] = field(default_factory=list, init=False)
     producers: ProducerEnds = field(init=False)
     horizons: list[DeleteHorizon] = field(init=False)
@@ -179,7 +178,6 @@ class BatchedLog(LogInRounds):
             sum(of_stretch.opening.records_alone for of_stretch in figures),
         )
         self.notes += estimate_note(self.case.policy, self.batches_recompressed)
-        self.notes += ratio_note(self.near_ratio)
         # Those remembered stay, though the tombstone is gone: it may come again, with a full dump.
         remembered = self.case.context.horizons
         known_end = remembered[-1].rewritten_end_offset if remembered else 0

@@ -108,6 +108,11 @@ class TalliedLog(LogInRounds):
         # Compressed or shared batches make a known file smaller than its records alone would be.
         return after if estimate in (0, size_bytes) else round(size_bytes * after / estimate)
 
+    def _are_bytes_estimated(self) -> bool:
+        """Whether a known size is not that of its records alone: batches are compressed, or hold several."""
+        alone = {base: sum(t.log_bytes for t in of_segment) for base, of_segment in self._by_base.items()}
+        return any(alone.get(base, 0) not in (0, size) for base, size in self._bytes_by_base.items())
+
     def retain(self) -> None:
         """See ``LogInRounds``; the records of deleted segments are gone."""
         super().retain()
@@ -129,7 +134,10 @@ class TalliedLog(LogInRounds):
             return True
         if self.segments is not None:
             cleanable = replace(case.range, first_dirty_offset=span.first_dirty_offset)
-            return segmented_ratio(self.segments, cleanable, case.policy).eligible
+            ratio = segmented_ratio(self.segments, cleanable, case.policy)
+            if ratio.is_near and self._are_bytes_estimated():
+                self.near_ratio = ratio
+            return ratio.eligible
         in_range = [t for t in self._left if t.in_range]
         clean = sum(t.bytes_after(number - 1) for t in in_range if 0 < t.rewritten_round < number)
         dirty = sum(t.bytes_after(number - 1) for t in in_range) - clean

@@ -7,7 +7,7 @@ import numpy as np
 
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.cleaner.log_case import LogCase
-from kcompact.rules.assumptions import idle_note, range_notes
+from kcompact.rules.assumptions import idle_note, range_notes, ratio_note
 from kcompact.rules.capacity import utilization
 from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after, without_past_ends
 from kcompact.rules.decisions import Plan
@@ -15,6 +15,7 @@ from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segments import SegmentState
 from kcompact.rules.lookups import aborted_data
 from kcompact.rules.range import LogBounds
+from kcompact.rules.ratio import DirtyRatio
 from kcompact.rules.rewriting import Counts
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Rounds, Verdict
@@ -34,6 +35,7 @@ class LogInRounds:
     rounds: list[Round] = field(default_factory=list, init=False)
     notes: list[str] = field(default_factory=list, init=False)
     markers: dict[int, int] = field(default_factory=dict, init=False)  # offset -> round in which it went
+    near_ratio: DirtyRatio | None = field(default=None, init=False)  # decided on a round by estimated bytes
 
     def __post_init__(self) -> None:
         self.bounds, self.segments = self.case.bounds, self.case.segments
@@ -90,6 +92,7 @@ class LogInRounds:
                 *(range_notes(case.context, case.bounds, case.range) if is_compacted else ()),
                 *(() if self.rounds else idle_note(case.policy, case.range, case.dirty_ratio)),
                 *self.notes,
+                *ratio_note(self.near_ratio),
             ),
         )
 

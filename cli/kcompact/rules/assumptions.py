@@ -99,6 +99,6 @@ def ratio_note(near: DirtyRatio | None) -> Iterator[str]:
     if near is not None:
         yield (
             f"whether a round follows at a dirty ratio of {near.ratio:.3f}, where"
-            f" {near.min_cleanable_dirty_ratio} is the threshold, depends on the bytes of compressed batches"
-            " that were written anew, which are estimated: a broker may have cleaned once more or less"
+            f" {near.min_cleanable_dirty_ratio} is the threshold, depends on the bytes of batches that"
+            " were written anew, which are estimated: a broker may have cleaned once more or less"
         )

@@ -38,7 +38,7 @@ class DirtyRatio:
 
     @property
     def is_near(self) -> bool:
-        """Whether the ratio alone decides, and is within a tenth of the threshold, as estimates may be."""
+        """Whether the ratio alone decides, within a tenth of the threshold, as estimated bytes may be off."""
         distance = abs(self.ratio - self.min_cleanable_dirty_ratio)
         return 10 * distance < self.min_cleanable_dirty_ratio and not self.due_by_lag
 

@@ -161,7 +161,7 @@ def refuse_wrapped(path: str, sample: list[Row]) -> None:
     """Raise InputError where each row holds a list of what are the records: ``{"messages": [...]}``."""
     if not sample or any(names <= sample[0].keys() for names in FRAMES):
         return
-    ways = {_way_to_records(row, with_offset=False) for row in sample}
+    ways = {_way_to_records(row) for row in sample}
     if len(ways) == 1 and (way := ways.pop()) is not None:
         raise InputError(
             f"{path}: the records lie in a list, {way[0]}, of an object",
@@ -192,15 +192,15 @@ def _lists_in_jq(names: Collection[str]) -> str:
     return f"to_entries[] | {log} + .value[]"
 
 
-def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
-    """The list of records in a row, or in objects within it, and jq's way to take them out."""
+def _way_to_records(row: Row, level: int = 1) -> tuple[str, str] | None:
+    """The list of records in a row, or in objects some levels within it, and jq's way to take them out."""
     lists = {
         name: [item for item in items if isinstance(item, dict)]
         for name, items in row.items()
         if plain_name(name) not in ALIASES["headers"] and isinstance(items, list)
     }
     of_records = [
-        name for name, objects in lists.items() if objects and _is_record(objects[0], with_offset=with_offset)
+        name for name, objects in lists.items() if objects and _is_record(objects[0], with_offset=level > 1)
     ]
     members = ", ".join(in_jq([name]) for name in of_records)
     if len(of_records) > 1:
@@ -208,9 +208,9 @@ def _way_to_records(row: Row, *, with_offset: bool) -> tuple[str, str] | None:
         return f"{of_records[0]}, and in others", f"del({members}) + ({only} | {_lists_in_jq(of_records)})"
     if of_records:
         return of_records[0], f"del({members}) + {members}[]"
-    for name, inside in row.items():
+    for name, inside in row.items() if level < _DEEPEST_LIST else ():
         objects, each = ([inside], "") if isinstance(inside, dict) else (lists.get(name, []), "[]")
-        inner = next(filter(None, (_way_to_records(item, with_offset=True) for item in objects)), None)
+        inner = next(filter(None, (_way_to_records(item, level + 1) for item in objects)), None)
         if inner is not None:
             member = in_jq([name])
             return f"{name}{each}.{inner[0]}", f"del({member}) + ({member}{each} | {inner[1]})"
@@ -263,6 +263,7 @@ def note_on_short_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     return (f"by their {_KEY_SIZE}, {keys}, lack bytes: {may_be}",)
 
 
+_DEEPEST_LIST = 4  # further within, a way by jq is of no use
 _KEY_SIZE = "serialized_key_size"
 _QUOTES = 2  # of a JSON string
 

@@ -23,9 +23,9 @@ SOCKET_VARIABLE = "KCOMPACT_DAEMON_SOCKET"
 _WORKER_MODULE = "pyspark.worker"
 _EARLY = "--early"
 _GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": f"{1 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{8 << 20}"}
-"""For glibc, which reads them as a process starts: the memory of large arrays goes back as they go.
+"""For glibc, read as a process starts: the memory of large arrays is given back once they are freed.
 
-By itself it keeps up to 64 MB once arrays as large were freed, and what lies between smaller ones.
+Without them it keeps up to 64 MB, and what was freed between smaller objects.
 """
 _STREAMS = (0, 1, 2)
 _CARRIER = b"s"  # streams are sent beside at least one byte
