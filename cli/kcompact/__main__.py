@@ -11,6 +11,7 @@ import sys
 def main() -> int:
     """Have Python import only from where it is installed, then run the command line."""
     _leave_out_working_folder()
+    _leave_other_sparks()
     _end_at_once_on_signals()
     _fill_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a locale other than UTF-8 has no sign for much of a dump
@@ -49,6 +50,17 @@ def _fill_closed_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  stays open until the process ends
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  stays open until the process ends
+
+
+def _leave_other_sparks() -> None:
+    """Forget the Java of ``spark-submit``, or of ``pyspark``, whose program started this command.
+
+    It has a session of that program. Only a file that ``spark-submit`` itself runs, this one or a script that
+    calls ``main``, is to use it.
+    """
+    is_submitted = sys.argv[0].endswith(".py") and getattr(sys.modules["__main__"], "__spec__", None) is None
+    for name in () if is_submitted else ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
+        os.environ.pop(name, None)
 
 
 def _leave_out_working_folder() -> None:

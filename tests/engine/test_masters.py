@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import kcompact.__main__
 from engine_runs import SECONDS, is_clean, processes_of, wait_until
 from kcompact.engine.clusters import zip_package
 from kcompact.engine.masters import MasterKind, kind_of_master, tried_again
@@ -67,6 +68,35 @@ def test_standard_input_is_refused_where_workers_may_be_elsewhere() -> None:
         check=False,
     )
     assert (run.returncode, run.stdout) == (2, b"")
+    assert run.stderr.startswith(b"error: -: workers of a cluster, or of spark-submit, cannot read")
+
+
+@pytest.mark.spark
+def test_a_command_within_a_program_of_spark_submit_starts_its_own_spark() -> None:
+    environment = os.environ | {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "of the other"}
+    console_script = Path(sys.executable).with_name("kcompact")
+    for program in ([console_script], [sys.executable, "-P", "-m", "kcompact"]):
+        run = subprocess.run(
+            [*program, "inspect", "-"],
+            input=SAMPLE.read_bytes(),
+            env=environment,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert (run.returncode, run.stderr) == (0, b"")
+
+
+def test_the_file_that_spark_submit_runs_works_where_it_says() -> None:
+    run = subprocess.run(
+        [sys.executable, kcompact.__main__.__file__, "inspect", "-"],
+        input=SAMPLE.read_bytes(),
+        env=os.environ | {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "secret"},
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert run.returncode == 2
     assert run.stderr.startswith(b"error: -: workers of a cluster, or of spark-submit, cannot read")
 
 

@@ -103,6 +103,27 @@ def _imported_before_ours(program: list[str]) -> set[str]:
     return set(names[: names.index("kcompact")])
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("place", ["folder", "zip"])
+def test_the_pyspark_of_another_spark_in_the_path_is_left_alone(tmp_path: Path, place: str) -> None:
+    (other := tmp_path / "python" / "pyspark").mkdir(parents=True)
+    (other / "__init__.py").write_text("raise RuntimeError('the PySpark of another Spark')")
+    paths = [str(tmp_path / "python")]
+    if place == "zip":
+        archive = shutil.make_archive(str(tmp_path / "lib" / "pyspark"), "zip", tmp_path / "python")
+        paths = [archive, str(tmp_path / "lib" / "py4j-0.10.9.7-src.zip")]
+        shutil.copy(archive, paths[1])
+    run = subprocess.run(
+        [SCRIPT, "inspect", SAMPLE],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 def test_the_traps_cover_what_is_imported() -> None:
     assert {"json", "random", "socket", "numpy", "pandas", "pyspark", "orjson", "kcompact"} <= module_names()
 

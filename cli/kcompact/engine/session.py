@@ -17,7 +17,7 @@ from kcompact.engine.progress import job_known, progress_over
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup import jvm
 from kcompact.engine.startup.no_pandas import drop_numpy_converters, keep_pandas_out
-from kcompact.engine.startup.python_path import safe_environment
+from kcompact.engine.startup.python_path import leave_out_other_sparks, safe_environment
 from kcompact.engine.startup.settings import SessionOptions
 from kcompact.engine.startup.silence import keep_accumulators_quiet, keep_py4j_quiet
 from kcompact.engine.startup.worker_daemon import early_daemon
@@ -36,6 +36,7 @@ class _OwnSpark:
     """A Java process of ours, and the session in it once it is asked for."""
 
     def __init__(self, options: SessionOptions) -> None:
+        leave_out_other_sparks()
         self._options = options
         self._cache = jvm.aot_cache_of_java()
         self._cached = self._cache is not None and self._cache.is_usable()

@@ -51,8 +51,13 @@ _FIRST = (
 
 
 def class_path() -> tuple[Path, ...]:
-    """The jars to start Java with, in the same order every time."""
-    jars = (jar for jar in jars_folder().glob("*.jar") if not jar.name.startswith(_LEFT_OUT))
+    """The jars to start Java with, in the same order every time. Raises EngineError where there are none."""
+    jars = [jar for jar in jars_folder().glob("*.jar") if not jar.name.startswith(_LEFT_OUT)]
+    if not jars:
+        raise EngineError(
+            f"{package_folder('pyspark')}: this PySpark comes without Spark's Java part",
+            hint="pip uninstall pyspark-client, then pip install --force-reinstall pyspark",
+        )
     return tuple(sorted(jars, key=lambda jar: (_rank(jar.name), jar.name)))
 
 
