@@ -146,8 +146,9 @@ def _refuse_other_formats(file: Candidate) -> None:
     for magic, (format_name, hint) in _REFUSED.items():
         if file.head.startswith(magic, _TAR_OFFSET if magic == _TAR else 0):
             raise InputError(f"{file.path}: {format_name}, not a dump that kcompact reads", hint=hint)
-    packed = _PACKED_BY_HADOOP.get(PurePath(file.path).suffix)
-    if packed is not None and file.head.startswith(packed):
+    if any(
+        file.path.endswith(suffix) and file.head.startswith(it) for suffix, it in _PACKED_BY_HADOOP.items()
+    ):
         raise InputError(
             f"{file.path}: compressed by a codec of Hadoop, which kcompact does not read",
             hint="unpack it with Hadoop (hadoop fs -text FILE > NEW), or have Spark write it with another"

@@ -159,12 +159,15 @@ def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flag
 
     With ``flags`` those, too, that may say of a record that it deletes: true or false.
     """
-    pattern = re.compile(f"{_MARK}|{_FLAG}" if flags else _MARK)
+    pattern = _MARK_OR_FLAG if flags else _MARK
     return [name for name in _beside_parts(places, names) if pattern.fullmatch(_innermost(name))]
 
 
-_MARK = r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadataaction"
-_FLAG = (
+_MARK = re.compile(
+    r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadataaction"
+)
+_MARK_OR_FLAG = re.compile(
+    f"{_MARK.pattern}|"
     r"(?:is|kafka\.?)?(?:tombstone|deleted?)(?:message)?"
     r"|(?:is)?(?:(?:value|payload|message)(?:is)?)?null(?:value|payload|message)?"
 )

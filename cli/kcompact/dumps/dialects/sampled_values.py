@@ -11,15 +11,15 @@ Row = dict[str, Any]
 
 def values_at(sample: list[Row], dotted: str | None) -> Iterator[Any]:
     """The values of the sampled rows at a path; rows without it are left out."""
-    values: Iterable[Any] = [] if dotted is None else sample
-    is_column = dotted is not None and any(dotted in row for row in sample)  # of CSV, dots and all
-    for name in (dotted,) if is_column and dotted else path_of(dotted or ""):
-        values = _members(values, name)
+    if dotted is None:
+        return iter(())
+    column = [row[dotted] for row in sample if dotted in row]  # of CSV, dots and all; or of one name
+    if column and dotted:
+        return iter(column)
+    values: list[Any] = [*sample]
+    for name in path_of(dotted):
+        values = [value[name] for value in values if isinstance(value, dict) and name in value]
     return iter(values)
-
-
-def _members(values: Iterable[Any], name: str) -> Iterator[Any]:
-    return (value[name] for value in values if isinstance(value, dict) and name in value)
 
 
 def texts_among(values: Iterable[Any]) -> Iterator[str]:
