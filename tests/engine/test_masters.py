@@ -1,6 +1,7 @@
 """What --master may say; and a run whose workers are in Java processes of their own."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,25 @@ def test_the_file_that_spark_submit_runs_works_where_it_says() -> None:
     )
     assert run.returncode == 2
     assert run.stderr.startswith(b"error: -: workers of a cluster, or of spark-submit, cannot read")
+
+
+def test_a_spark_home_of_another_version_than_pyspark_is_named(tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.12-3.5.5.jar").touch()
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        run = subprocess.run(
+            [sys.executable, "-P", "-m", "kcompact", "inspect", SAMPLE, "--master", url],
+            env=os.environ | {"SPARK_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    assert (run.returncode, run.stdout) == (2, "")
+    message, hint = run.stderr.splitlines()
+    assert message.startswith("error: SPARK_HOME is Spark 3.5.5, and the PySpark that Python finds here")
+    assert 'PYTHONPATH=$(echo "$SPARK_HOME"/python/lib/*.zip' in hint
 
 
 @pytest.mark.spark

@@ -6,6 +6,7 @@ they lack (``worker_check``).
 """
 
 import atexit
+import os
 import shutil
 import sys
 import tempfile
@@ -95,6 +96,7 @@ def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path)
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
+    _refuse_two_versions()
     # PySpark has no public way to tell Java where to print.
     if SparkContext._gateway is not None:  # noqa: SLF001  of an earlier session of this process
         return
@@ -108,6 +110,20 @@ def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path)
         except PySparkRuntimeError as error:
             raise not_started(last_words(log) or "Java ended", options.conf) from error
     SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001  the only way to give it a gateway
+
+
+def _refuse_two_versions() -> None:
+    """Raise EngineError where ``SPARK_HOME`` is a Spark that the PySpark of this process is not made for."""
+    import pyspark
+
+    jar = next(Path(os.environ.get("SPARK_HOME", "")).glob("jars/spark-core_*-*.jar"), None)
+    version = pyspark.__version__ if jar is None else jar.stem.partition("-core_")[2].partition("-")[2]
+    if version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
+        raise EngineError(
+            f"SPARK_HOME is Spark {version}, and the PySpark that Python finds here is {pyspark.__version__}",
+            hint="have it find the one of SPARK_HOME:"
+            ' export PYTHONPATH=$(echo "$SPARK_HOME"/python/lib/*.zip | tr " " :)',
+        )
 
 
 @contextmanager

@@ -31,6 +31,10 @@ _FULL_JDK = (
     "executors need a full JDK of Java 17 or later (with the module jdk.incubator.vector), and kcompact's"
     " Python packages; --verbose shows Spark's log"
 )
+_OTHER_VERSION = (
+    "is it of another version of Spark than PySpark here? then set SPARK_HOME to a Spark of its version;"
+    " --verbose shows Spark's log, and the master has its own"
+)
 
 # words in Spark's text, what to say, what to do
 _KNOWN = (
@@ -56,6 +60,11 @@ _KNOWN = (
         _OUT_OF_MEMORY,
     ),
     ("Master removed our application", "the cluster gave up on this run's executors", _FULL_JDK),
+    (
+        "Cannot call methods on a stopped SparkContext",
+        "the cluster, or its master, ended Spark's session",
+        _OTHER_VERSION,
+    ),
     ("All masters are unresponsive", "the cluster cannot be reached", "look at the address in --master"),
     (
         "PYTHON_VERSION_MISMATCH",
