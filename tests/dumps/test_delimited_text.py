@@ -1,6 +1,5 @@
 """Text with one delimiter: its keys and values as the tools wrote them, and what the tools say at its end."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes, refuse_doubts
-from kcompact.dumps.text.delimited_text import columns_to_type
 from kcompact.errors import InputError
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -110,25 +108,6 @@ def test_so_it_is_behind_json(tmp_path: Path) -> None:
     assert pairs(path) == [(b"a", b"b")]
 
 
-@pytest.mark.parametrize(
-    ("text", "option"),
-    [
-        ('{}: true\n{"a":1}: null\n', "--delimiter ': '"),
-        ('"k1"||{"a":1}\n"k2"||{"a":2}\n', "--delimiter '||'"),
-        ('"k1" {"a":1}\n"k2" {"a":2}\n', "--delimiter ' '"),
-        ("k1: v1\nord:17: null\n", "--columns NAME,... --delimiter TEXT"),
-        ('t 0 1 k {"a":1}\nt 0 2 k {"a":2}\n', "--columns NAME,... --delimiter TEXT"),
-    ],
-)
-def test_a_delimiter_is_proposed_without_a_part_of_keys_and_values(
-    tmp_path: Path, text: str, option: str
-) -> None:
-    """With ``:`` the value would be `` null``, no tombstone; with ``"||`` a key ``"k1``."""
-    with pytest.raises(InputError) as refused:
-        open_one(lines(tmp_path / "t.txt", text))
-    assert option in (refused.value.hint or "")
-
-
 def test_a_line_of_kcat_within_the_quotes_of_the_last_record_stays(tmp_path: Path) -> None:
     value = "it ended\n% Reached end of topic t [0] at offset 1"
     path = lines(tmp_path / "t.csv", f'offset,key,value\n"1","a","{value}"\n')
@@ -148,17 +127,11 @@ def test_a_file_of_nothing_else_is_not_blamed_on_its_first_line(tmp_path: Path) 
         open_one(lines(tmp_path / "t.txt", "Processed a total of 0 messages\n"))
 
 
-@pytest.mark.parametrize(
-    ("text", "typed"),
-    [
-        ("a:b c\nd:e f\n", "--columns key,value --delimiter ':'"),
-        ("t,0,1,k,v\nt,0,2,k,v\n", "--columns topic,partition,offset,key,value --delimiter ','"),
-    ],
-)
-def test_other_text_is_refused_with_the_line_to_type(tmp_path: Path, text: str, typed: str) -> None:
+@pytest.mark.parametrize("text", ["a:b c\nd:e f\n", "t,0,1,k,v\nt,0,2,k,v\n", '{}: true\n{"a":1}: null\n'])
+def test_other_text_is_refused_with_the_options_to_name(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match="no delimiter between key and value is known") as caught:
         open_one(lines(tmp_path / "t.txt", text))
-    assert typed in str(caught.value.hint)
+    assert "--columns NAME,... --delimiter TEXT" in str(caught.value.hint)
 
 
 def test_a_csv_of_values_is_called_what_it_is(tmp_path: Path) -> None:
@@ -184,38 +157,6 @@ def test_events_in_such_text_are_named() -> None:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("lines", "options"),
-    [
-        ("k=>v\nk2=>w\n", "--columns key,value --delimiter '=>'"),
-        (
-            "o|0|0|17|k|v\no|0|1|17|k|a|b\n",
-            "--columns topic,partition,offset,timestamp,key,value --delimiter '|'",
-        ),
-        ("k1,v1\nk2,v,2\n", "--columns key,value --delimiter ','"),
-        ("rec|k1,v1\nrec|k2,v2\n", "--columns key,value --delimiter ','"),  # else all had one key
-        ("0|0|17|k||v\n0|1|17|l||v\n", "--columns NAME,NAME,NAME,NAME,NAME,NAME --delimiter '|'"),
-        (
-            "".join(f"0,{n},170000000{n:04},k{n % 3},v\n" for n in range(12)),
-            "--columns partition,offset,timestamp,key,value --delimiter ','",
-        ),
-        ("null => a\nk => b => c\nk => null\n", "--columns key,value --delimiter ' => '"),  # no key "null "
-        ("k -> a\nl->b\n", "--columns key,value --delimiter '->'"),
-        ("k, a b\nl, b,c\n", "--columns key,value --delimiter ', '"),
-        ('k,"a,""b"",c"\nl,b\n', "--dialect csv --columns key,value --delimiter ','"),
-        ('k,"a,\\"b\\",c"\nl,b\n', "--dialect spark-csv --columns key,value --delimiter ','"),
-        ("".join(f"t 0 {n} k{n % 3}: v\n" for n in range(12)), "--columns NAME,... --delimiter TEXT"),
-        ("7\t1\t{}\t2\n7\t1\t[]\t2\n", "--columns NAME,NAME,NAME,NAME --delimiter '\\t'"),  # no offset twice
-        (
-            "".join(f"t[{n % 2} | {n}] / k{n % 3}#v\n" for n in range(12)),
-            "--columns NAME,... --delimiter TEXT",
-        ),
-    ],
-)
-def test_the_options_that_are_proposed_name_a_delimiter_that_all_lines_have(lines: str, options: str) -> None:
-    assert columns_to_type(lines.encode().splitlines()) == options
-
-
 @pytest.mark.parametrize("name", ["orders.avro", "orders.avro.gz.parquet", "Orders.AVRO"])
 def test_a_file_that_its_name_calls_avro_or_parquet_is_not_taken_for_text(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"by its name an? \w+ file, but it does not begin like one"):
@@ -234,27 +175,6 @@ def refusal(path: Path, text: str, **options: Any) -> InputError:
     with pytest.raises(InputError) as caught:
         pairs(path, **options)
     return caught.value
-
-
-def columns_in(error: InputError) -> dict[str, Any]:
-    """The options of a hint: ``[--dialect NAME] --columns NAMES --delimiter 'TEXT'``."""
-    match = re.search(r"(?:--dialect (\S+) )?--columns (\S+) --delimiter '([^']+)'", str(error.hint))
-    assert match is not None, error.hint
-    dialect, names, delimiter = match.groups()
-    options = {"columns": tuple(names.split(",")), "delimiter": delimiter.replace("\\t", "\t")}
-    return options | ({"dialect": dialect} if dialect else {})
-
-
-def test_quoted_cells_get_the_dialect_that_reads_them(tmp_path: Path) -> None:
-    text = 'o,0,0,17,"say ""hi"", A","x"\no,0,1,18,"say ""hi"", B","y"\n'
-    options = columns_in(refusal(tmp_path / "t.csv", text))
-    assert pairs(tmp_path / "t.csv", **options) == [(b'say "hi", A', b"x"), (b'say "hi", B', b"y")]
-
-
-def test_a_first_line_of_words_may_be_a_record(tmp_path: Path) -> None:
-    options = columns_in(refusal(tmp_path / "t.csv", "alice,berlin\nbob,paris\ncarol,rome\n"))
-    expected = [(b"alice", b"berlin"), (b"bob", b"paris"), (b"carol", b"rome")]
-    assert pairs(tmp_path / "t.csv", **options) == expected
 
 
 @pytest.mark.parametrize("delimiter", [None, ","])
@@ -315,20 +235,6 @@ def test_cells_in_quotes_are_seen_before_cr_lf(tmp_path: Path) -> None:
     text = 'o,0,0,a,"x, y"\r\n'
     columns = ("topic", "partition", "offset", "key", "value")
     assert "cells in quotes" in refusal(tmp_path / "t.csv", text, columns=columns, delimiter=",").message
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "orders,0,0,k1,v1\norders,0,1,k2,v2\nsecond line, of it\norders,0,2,k3,v3\n",
-        'order-1:x:{"a":1}\ncfg:{"a":1}\n',
-        "sep=;\r\nTopic;Partition;Offset;Timestamp;Key;Value\r\nt;0;0;1;k;v\r\n",
-        '{"topic":"t","partition":0,"offset":0,"key":"k","payload":"v"};{"topic":"t"};',
-    ],
-)
-def test_no_columns_are_proposed_that_lines_do_not_have(tmp_path: Path, text: str) -> None:
-    hint = str(refusal(tmp_path / "t.txt", text).hint)
-    assert "--columns" not in hint or "--columns NAME,... --delimiter TEXT" in hint
 
 
 def test_blank_lines_between_records_are_counted(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_dead_letters_behind_their_keys_are_read_where_the_user_says_so(tmp_path
     path = tmp_path / "x.txt"
     path.write_text("".join(f"id-{parts[1]}|{PLAIN % parts}\n" for parts in RECORDS))
     hint = str(refusal(path).hint)
-    assert "--columns key,value --delimiter '|'" in hint
+    assert "--columns key,value --delimiter TEXT" in hint
     keys = [b"id-0", b"id-1", b"id-0"]
     assert [key for _, key in rows(path, columns=("key", "value"), delimiter="|")] == keys
     assert [key for _, key in rows(path, dialect="text")] == keys

@@ -22,7 +22,6 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import decode_headers
-from kcompact.dumps.text.delimited_text import columns_to_type
 from kcompact.dumps.text.lines_around import end_of_records, note_on_end
 from kcompact.errors import InputError
 
@@ -295,15 +294,6 @@ def test_the_numbers_of_dotnet_s_client_are_read_beside_fields_of_one_s_own(tmp_
     assert (record.timestamp_ms, record.key, record.value) == (1_700_000_000_123, b"k", b"v")
 
 
-@pytest.mark.parametrize("separator", ["-", " - ", " | ", ": ", " => "])
-def test_the_signs_before_json_are_proposed(separator: str) -> None:
-    text = [f'HTG{separator}{{"code":"HTG","rate":0.01}}'.encode(), f"EUR{separator}[1,2]".encode()]
-    assert columns_to_type(text) == f"--columns key,value --delimiter '{separator}'"
-    text = [f'{{"id":1}}{separator}{{"a":{n}}}'.encode() for n in range(2)]
-    text.append(f'{{"id":1}}{separator}null'.encode())  # a tombstone
-    assert columns_to_type(text) == f"--columns key,value --delimiter '{separator}'"
-
-
 def test_records_of_the_rest_proxy_may_be_base64_as_by_default(tmp_path: Path) -> None:
     rows = [
         {"topic": "t", "key": key, "value": value, "partition": 0, "offset": offset}
@@ -468,25 +458,6 @@ def test_what_the_verifiable_producer_says_of_itself_is_taken_out_as_the_hint_sa
     with open_one(path) as dump:
         assert any("kafka-verifiable-producer writes those of its own clock" in note for note in dump.notes)
         assert times_of(dump) == [-1]
-
-
-def test_records_that_a_program_logs_are_named_for_what_they_are(tmp_path: Path) -> None:
-    path = tmp_path / "app.log"
-    started = "2024-05-01 10:00:00.787  INFO 10208 --- [main] c.e.App : started\n"
-    received = "ConsumerRecord(topic = t, partition = 0, offset = 10, CreateTime = 5, key = a, value = 1)\n"
-    path.write_text(started + started.replace("started\n", received))
-    with pytest.raises(InputError, match="the log of a program that prints ConsumerRecords") as refused:
-        open_one(path)
-    assert "kcat -J" in str(refused.value.hint)
-
-
-@pytest.mark.parametrize("start", ['<?xml version="1.0"?>\n<messages>\n', "<messages>\n  ", "<messages>"])
-def test_xml_is_named(start: str, tmp_path: Path) -> None:
-    path = tmp_path / "orders.xml"
-    path.write_text(f'{start}<message offset="1"/></messages>\n')
-    with pytest.raises(InputError, match="looks like XML or HTML") as refused, open_one(path):
-        pass
-    assert "--columns" not in (refused.value.hint or "")
 
 
 def test_keys_may_be_xml(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from kcompact.dumps.detect.fitting import dialects_fitting, forms_of
 from kcompact.dumps.dialects.part_names import fields_by_role
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import shown
-from kcompact.dumps.text.delimited_text import columns_to_type
 from kcompact.errors import InputError
 
 _PREFIXES = (
@@ -52,12 +51,11 @@ def refuse_prefixed_records(path: str, lines: list[bytes], options: ReadOptions)
     if options.says_what_lines_are or 2 * len(records) <= len(lines):
         return
     before = records[0].partition(b"{")[0].decode("utf-8", "replace")
-    as_keys = columns_to_type(records)
-    as_keys = as_keys if as_keys.startswith("--columns key,value") else "--columns key,value --delimiter TEXT"
     raise InputError(
         f"{path}: the lines are JSON records with offsets, each after some other text: {shown(before)}",
         hint="take that away if it is of grep -H, cat -n, docker compose or a log:"
-        f" sed 's/^[^{{]*{{/{{/' FILE > NEW; if it is a key, and the JSON its value: {as_keys}",
+        " sed 's/^[^{]*{/{/' FILE > NEW; if it is a key, and the JSON its value: --columns key,value"
+        " --delimiter TEXT",
     )
 
 

@@ -8,7 +8,7 @@ import orjson
 from kcompact.dumps.detect.candidate import Candidate
 from kcompact.dumps.records.shown import fields_option, name_list, shown
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
-from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued
+from kcompact.dumps.text.delimited_text import NAME_COLUMNS, glued, is_glued
 from kcompact.dumps.text.printed_sentences import EXPORT_HINT, tell_places
 from kcompact.errors import InputError, NoRecordsError
 
@@ -63,23 +63,19 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     if names:
         return InputError(
             f"{path}: CSV with the header line {name_list(names)}, which names no key and no offset",
-            hint=f"if the first line is a record like the others, {columns_to_type(lines)}; if two of its"
+            hint=f"if the first line is a record like the others, {NAME_COLUMNS}; if two of its"
             " columns are the key and the value, say which with --fields key=COLUMN,value=COLUMN; if a row is"
             " a value as a whole, convert it to JSON lines (mlr --icsv --ojsonl cat) and name its key with"
             " --key-field",
         )
-    columns = columns_to_type(lines)
-    hint = f"name its columns, and what separates them, such as {columns}; or export as JSON lines"
-    hint += " (kcat -J)"
-    if "NAME" in columns and "\\t" not in columns and all(line.lstrip().startswith(b"{") for line in lines):
-        hint = "export JSON with one record a line (kcat -J without -D)"
-    return InputError(f"{path}: text in which no delimiter between key and value is known", hint=hint)
+    return InputError(
+        f"{path}: text in which no delimiter between key and value is known",
+        hint=f"{NAME_COLUMNS}; or export as JSON lines (kcat -J)",
+    )
 
 
 def _printed(lines: list[bytes]) -> tuple[str, str] | None:
     """As ``looks_like``, of what programs print about records that they consume."""
-    if any(b"ConsumerRecord(topic" in line for line in lines):
-        return "the log of a program that prints ConsumerRecords", EXPORT_HINT
     if tell_places(lines):
         return "sentences of a program that tell where its records are from", EXPORT_HINT
     if lines and all(map(_OBJECT.match, lines)):
@@ -145,11 +141,6 @@ def _header_names(lines: list[bytes]) -> list[str]:
 _IS_NAME = re.compile(r"[A-Za-z_][\w .-]*")
 
 
-_SENTENCES_HINT = (
-    "export with kcat -J; or with columns: kcat -f '%t\\t%p\\t%o\\t%k\\t%s\\n', read with"
-    " --columns topic,partition,offset,key,value"
-)
-_SENTENCES = ("sentences of kcat -f, as its README shows them", _SENTENCES_HINT)
 _LOG = (
     "text with lines of a tool's log in it",
     "export again, with what the tool logs in another file: 2> LOG",
@@ -159,88 +150,21 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
         "text in the colours of a terminal",
         r"export again without them (jq -M); or take them away: sed 's/\x1b\[[0-9;]*[mK]//g' FILE > NEW",
     ),
-    rb"[^\s:]+: \[\d+\.\d+, \{\"": (
-        "lines of Fluent Bit's file output",
-        r"take the records out of them: sed -E 's/^[^ ]+: \[[0-9.]+, (.*)\]$/\1/' FILE > NEW",
-    ),
-    rb"\[\d+\] \S+: \[\[?\d+\.\d+, \{": (
-        "records as Fluent Bit prints them",
-        "have it write lines of JSON: format json_lines of its stdout, or plain of its file",
-    ),
-    rb"[^#\n]*+#\d+#[^#\n]*+#\d{4}-\d\d-\d\dT[\d:]+(?:Z|[+-][\d:]+)#": (
-        "columns of kafkactl, in which keys and values may hold the # between them",
-        "export as JSON: kafkactl consume TOPIC --print-all --print-keys -o json-raw",
-    ),
     rb"(?i)(?:(?:--|/\*)[^\n]*\n)*"
     rb"(?:-- (?:postgresql|mysql|mariadb)\b|pragma foreign_keys|insert into |(?:create|drop) table )": (
         "statements of SQL",
         "export the table as CSV: psql --csv -c 'SELECT ...', or sqlite3 -csv -header FILE 'SELECT ...'",
     ),
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
-    rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
-    rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:---[ \t]*\r?\n)?(?:[ -]*+\w+:(?: .*)?\n)*[ -]*+(?:partition|offset|key): ": (
         "YAML or labelled text",
         "export as JSON (-o json)",
     ),
-    rb"\s*+[\[(]?\s*+\{:[\w.*+!?/-]+[ ,]": ("EDN, as Clojure prints its maps", EXPORT_HINT),
-    rb"\s*+\[?\s*+\{[a-z]\w*,[^\n]*<<": ("terms as Erlang prints them", EXPORT_HINT),
-    rb"\s*+\[?\s*+(?:%[\w.]*)?\{\s*(?:[A-Za-z_$][\w$]*:|:?\"?\w+\"? ?=>)": (
-        "objects as JavaScript's console, Ruby, Elixir or Ion write them",
-        EXPORT_HINT,
-    ),
-    rb"\s*+\[?\s*+\{\"(?:header\":\s*\{\"queryId\":|queryId\":[^\n]*\"columnNames\":)": (
-        "result rows of a ksqlDB query, without the records' partitions and offsets",
-        EXPORT_HINT,
-    ),
     rb"(?:(?:\[[\w.# -]+\] |[\d:., TZ-]{8,30} (?:\[[^]\n]*\] |\S+ - )?)?"
     rb"(?:TRACE|DEBUG|INFO|WARN|ERROR)\b[^\n]*\n)+[\[{]": _LOG,
-    rb"\s*+(?::.*+\s++)?(?:(?:event|id|retry):.*+\n)*data: ?[{\[]": (
-        "server-sent events",
-        "take their data alone: sed -n 's/^data: *//p' FILE > NEW",
-    ),
-    rb"\s*(?:\+-[-+]*\+\s|-\[? ?RECORD \d|\xe2\x94\x8c\xe2\x94\x80)": (  # Spark's, psql's, ClickHouse's
-        "a table drawn for people to read, in which long texts may be cut",
-        "export the topic itself as JSON lines (kcat -J), or write the rows as JSON, not as a table",
-    ),
-    rb"\s*+\|[^\n]*\n\s*+\|(?: *:?---+:? *\|)+\s": (
-        "a table of Markdown",
-        "export as JSON lines (kcat -J) or CSV",
-    ),
-    rb"\[\[?[A-Za-z][\w.-]*\]\]?\s*\n[\w.\"-]+ *= *": (
-        "TOML or an INI file",
-        "export as JSON lines (kcat -J) or CSV",
-    ),
-    rb"\s*+<(?:(?:\?xml|!DOCTYPE|html)\b|[A-Za-z][^<>\n]*>\s*\n\s*<|[A-Za-z][^\t\n]*>\s*\Z)": (
-        "XML or HTML",
-        "export as JSON lines (kcat -J) or CSV",
-    ),
-    rb"ConsumerRecord\(topic = ": ("a ConsumerRecord as Java prints it", "export as JSON lines (kcat -J)"),
-    rb"ConsumerRecord\(topic='": ("a ConsumerRecord as Python prints it", "export as JSON lines (kcat -J)"),
-    rb"\[[^][{}\"\n]+\]: [^\n]*, ": (
-        "what print() of Kafka Streams shows, without offsets and quotes",
-        "export the topic itself as JSON lines (kcat -J)",
-    ),
-    rb"\[B@[0-9a-f]+\b": (
-        "addresses of Java's byte arrays, which hold nothing of the records",
-        "export the topic again as JSON lines (kcat -J)",
-    ),
-    rb"Struct\{[^\t\n]*\}\r?(?:\n|\Z)": (
-        "a Struct as Kafka Connect prints it",
-        "export the topic itself as JSON lines (kcat -J, with -s avro where that is what the records are)",
-    ),
     rb"(?:(?:#+[^\n#]*|(?://|--)[^\n]*)\n)+(?!#|//|--|\Z|[^\n]*#)": (
         "text with a comment before it",
         "leave that line out: tail -n +2 FILE > NEW",
     ),
-    rb"/\*(?:(?!\*/)[^\n]|\n)*\n(?:(?!\*/)[^\n])*\*/[ \t]*\r?\n": (
-        "text with a comment before it",
-        r"leave those lines out: sed '1,/\*\//d' FILE > NEW",
-    ),
     rb"\[\d{4}-\d\d-\d\d[ T][^\n]*\] [A-Z]+ ": _LOG,
-    rb"(?:Key format: .*\n(?:Value format: .*\n)?)?rowtime: ": (
-        "what PRINT of ksqlDB shows",
-        "export the topic itself as JSON lines (kcat -J)",
-    ),
-    rb"Partition=\d+ Offset=\d+": ("the text of an old kt", "export with kt 10 or later, which writes JSON"),
 }

@@ -1,11 +1,9 @@
 """Text without a header line or labels: a key and a value by the delimiter between them."""
 
 import re
-from collections import Counter
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
-from kcompact.dumps.records.shown import delimiter_option
 from kcompact.dumps.text.csv_quoting import QUOTED, BadCsvError, Cells, cells_of, columns_by
 from kcompact.dumps.text.csv_reader import first_cells, may_cut_key
 from kcompact.errors import InputError
@@ -15,8 +13,7 @@ _NEARLY_ALL = 0.95
 _MOST = 0.9
 _BETWEEN_RECORDS = b" \t\r\n\0\x1e"
 _NULLS = (None, b"null", b"NULL")
-_JSON_BEHIND = re.compile(rb"(?P<key>)(?P<sign>[!-/:-@^`|~ \t]+)(?P<value>[{\[].*|null)", re.DOTALL)
-_KEY_AND_JSON = re.compile(_JSON_BEHIND.pattern.replace(b"<key>", rb"<key>[^{\[]*?\w"), re.DOTALL)
+NAME_COLUMNS = "name its columns, and what separates them: --columns NAME,... --delimiter TEXT"
 _OFFSETS_KEY = re.compile(rb"\[[^\[\]]+\]")  # of __consumer_offsets: [group,topic,partition]
 
 
@@ -63,107 +60,6 @@ def begins_with_key(line: bytes) -> bool:
     remainder = line[end:]
     after = remainder.strip(_BETWEEN_RECORDS)[:1]
     return after != b"" and (remainder.startswith(b"\t") or after not in (b"{", b"[", b",", b"]", b"}", b"%"))
-
-
-def columns_to_type(lines: list[bytes]) -> str:
-    """Options that may fit such text, for a message: a delimiter that every line has as often as most do."""
-    before_json = _before_json(lines)
-    if before_json is not None:
-        return f"--columns key,value {delimiter_option(before_json)}"
-    for sign in ("\t", "=>", "->", "::", "||", "|", ";", "^", "~", "#", ",", ":"):
-        delimiter = sign if sign == "\t" else _with_blanks(sign, lines)
-        if delimiter is None:
-            continue
-        quoting = next(filter(None, (quoting_in(line, delimiter) for line in lines)), "none")
-        try:
-            rows = [cells_of(line, delimiter.encode(), quoting) for line in lines]
-        except BadCsvError:
-            continue
-        [(width, _)] = Counter(map(len, rows)).most_common(1) or [(1, 0)]
-        is_likely = 1 < width <= min(map(len, rows)) and width <= _MOST_COLUMNS
-        names = _names_for(width, rows) if is_likely and not _is_part_of_run(sign, lines) else None
-        if names is not None:
-            return f"{_DIALECTS[quoting]}--columns {names} {delimiter_option(delimiter)}"
-    return "--columns NAME,... --delimiter TEXT"
-
-
-def _before_json(lines: list[bytes]) -> str | None:
-    """The signs between a key and the JSON that all lines end with; None if there are none, or others."""
-    texts: set[bytes] = set()
-    for line in lines:
-        key_end = _json_end(line)
-        match = _KEY_AND_JSON.fullmatch(line) if key_end is None else _JSON_BEHIND.fullmatch(line, key_end)
-        if match is None or match["sign"] in match["key"] or not reads_as_json(match["value"]):
-            return None
-        texts.add(match["sign"])
-    return texts.pop().decode() if len(texts) == 1 else None
-
-
-def _json_end(line: bytes) -> int | None:
-    """The end of the key that a line begins with, where that is JSON: a delimiter follows it."""
-    return end_of_value(line) if line[:1] in (b"{", b"[", b'"') else None
-
-
-def _with_blanks(sign: str, lines: list[bytes]) -> str | None:
-    """The sign with the blanks beside it in every line, which would else be a part of keys and values.
-
-    None where the first sign of some lines has them, and a later one of others: a key may hold the sign.
-    """
-    code = sign.encode()
-    starts = [_json_end(line) or 0 for line in lines]
-    for text in (b" %s " % code, b"%s " % code, b" %s" % code):
-        pairs = list(zip(lines, starts, strict=True))
-        first = [0 <= line.find(text, at) == line.find(code, at) - text.index(code) for line, at in pairs]
-        if all(first):
-            return text.decode()
-        if any(first) and all(text in line[at:] for line, at in pairs):
-            return None
-    return sign
-
-
-def _is_part_of_run(delimiter: str, lines: list[bytes]) -> bool:
-    """Whether a delimiter of two equal signs may be an empty cell between two of one sign."""
-    sign = delimiter[:1].encode()
-    return len(delimiter) > 1 and any(
-        line.count(sign) > len(delimiter) * line.count(delimiter.encode()) for line in lines
-    )
-
-
-def _names_for(width: int, rows: list[Cells]) -> str | None:
-    """Names for so many columns: those that fit, or places for them; None where two are no key and value."""
-    known = _COLUMNS.get(width, ())
-    likely = next((names for names in known if _fits(names.split(","), rows)), None)
-    return likely if likely or _KEY_VALUE in known else ",".join(["NAME"] * width)
-
-
-def _fits(names: list[str], rows: list[Cells]) -> bool:
-    """Whether rows hold what names say: numbers, a time, a topic, keys some of which come again."""
-    if names == _KEY_VALUE.split(","):
-        return _are_keys([row[0] or b"" for row in rows])
-    places = [names.index(name) for name in ("topic", "partition", "offset") if name in names]
-    if len({tuple(row[place] for place in places) for row in rows}) < len(rows):
-        return False  # no log has an offset twice
-    return all(
-        _KINDS[name].fullmatch(row[place] or b"")
-        for row in rows
-        for place, name in enumerate(names)
-        if name in _KINDS
-    )
-
-
-def _are_keys(texts: list[bytes]) -> bool:
-    """Whether the first columns of rows may be keys.
-
-    One text alone is a word that begins every line; where none comes twice, an offset or a time is in it; and
-    where a bracket is open, a delimiter was taken that is part of something else.
-    """
-    distinct = len(set(texts))
-    is_word = distinct == 1 < len(texts)
-    holds_number = distinct == len(texts) >= _ENOUGH_ROWS
-    are_closed = all(
-        text.count(b"[") == text.count(b"]") and text.count(b"{") == text.count(b"}") for text in texts
-    )
-    return not is_word and not holds_number and are_closed
 
 
 def quoting_in(line: bytes, delimiter: str) -> str | None:
@@ -231,25 +127,6 @@ def _is_mixed(column: list[bytes]) -> bool:
 
 
 _QUOTED = re.compile(rb'".*"', re.DOTALL)
-
-
-_MOST_COLUMNS = 12  # that are worth writing out
-_DIALECTS = {"none": "", "rfc4180": "--dialect csv ", "backslash": "--dialect spark-csv "}
-_KEY_VALUE = "key,value"
-_COLUMNS = {
-    2: (_KEY_VALUE,),
-    3: ("offset,key,value",),
-    4: ("partition,offset,key,value",),
-    5: ("topic,partition,offset,key,value", "partition,offset,timestamp,key,value"),
-    6: ("topic,partition,offset,timestamp,key,value",),
-}
-_KINDS = {
-    "topic": re.compile(rb"(?![0-9]+\Z)[\w.-]++"),
-    "partition": re.compile(rb"[0-9]{1,6}"),
-    "offset": re.compile(rb"[0-9]{1,11}"),  # with 12 digits or more it may be a time
-    "timestamp": re.compile(rb"-?[0-9]{1,19}"),
-}
-_ENOUGH_ROWS = 10  # of a dump in which some key comes twice
 
 
 def is_glued(line: bytes) -> bool:
