@@ -9,7 +9,7 @@ from kcompact.dumps.dialects.paths import between_commas
 from kcompact.dumps.options import DISPENSABLE, NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
-from kcompact.options.completion import dialect_names, topic_names
+from kcompact.options.completion import dialect_names
 from kcompact.options.groups import OptionGroup, flag, option, repeatable
 
 
@@ -18,7 +18,7 @@ class ReadingOptions(OptionGroup):
     """ReadOptions as given on the command line, unread."""
 
     panel = "Reading (default: recognised)"
-    topic: list[str] = repeatable("Read only this topic. Repeatable.", "TOPIC", autocompletion=topic_names)
+    topic: list[str] = repeatable("Read only this topic. Repeatable.", "TOPIC")
     partitions: str | None = option("Read only these partitions, such as 0,3-5.", "LIST")
     dialect: str | None = option(
         "Who wrote the dump; kcompact inspect --dialects lists them.", "NAME", autocompletion=dialect_names
