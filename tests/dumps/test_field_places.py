@@ -270,28 +270,6 @@ def test_a_field_that_may_be_the_key_s_bytes_is_asked_about(name: str, tmp_path:
             assert len(set(index_all(dump)[0]["key"].to_pylist())) == count
 
 
-@needs_jq
-@pytest.mark.parametrize("as_array", [False, True])
-def test_base64_beside_a_value_counts_by_the_hint(as_array: bool, tmp_path: Path) -> None:
-    """Where it is no text the value may be null, which is no tombstone."""
-    stored = [b"v", b"\xff\x00", b"", None]
-    row = {"partition": 0, "key": "k"}
-    forms = [{"value": "v"}, {"value": None, "value_b64": "/wA="}, {"value": ""}, {"value": None}]
-    rows = [row | {"offset": offset, "value_b64": None} | form for offset, form in enumerate(forms)]
-    path = write(tmp_path / "t.jsonl", rows)
-    if as_array:
-        path.write_text(json.dumps(rows))
-    with pytest.raises(InputError, match="the value may be the field value, value_b64") as refused:
-        open_one(path)
-    command = str(refused.value.hint).partition("has its bytes: ")[2].replace("FILE", shlex.quote(str(path)))
-    decoded = subprocess.run(["bash", "-c", command.partition(" > ")[0]], capture_output=True, check=True)
-    (tmp_path / "new.jsonl").write_bytes(decoded.stdout)
-    with open_one(tmp_path / "new.jsonl") as dump:
-        (split,) = dump.splits(1 << 20)
-        records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
-    assert [record.value for record in records] == stored
-
-
 BESIDE = {"value_base64": ["/wA=", None], "valueB64": ["/wA=", None], "raw_value": ["x", None]}
 
 
@@ -508,81 +486,11 @@ def test_the_time_of_dlt_s_rows_is_found(tmp_path: Path) -> None:
     assert places(path, fields={"value": "_kafka__data"}) == [("t", 0, 5)]
 
 
-def test_the_hint_for_messages_of_spring_names_every_part_and_works(tmp_path: Path) -> None:
-    rows = [
-        {
-            "payload": f"v{partition}",
-            "headers": {
-                "kafka_offset": 7,
-                "kafka_receivedPartitionId": partition,
-                "kafka_receivedMessageKey": "a",
-                "kafka_receivedTopic": "orders",
-                "kafka_receivedTimestamp": 1_700_000_000_000,
-                "timestamp": 1_700_000_000_555,
-            },
-        }
-        for partition in (0, 1)
-    ]
-    path = write(tmp_path / "spring.jsonl", rows)
-    with pytest.raises(InputError) as refusal, open_one(path):
-        pass
-    option = (refusal.value.hint or "").partition("--fields ")[2].partition(";")[0]
-    fields = dict(pair.split("=") for pair in option.split(","))
-    assert fields["timestamp"] == "headers.kafka_receivedTimestamp"  # not that of Spring's own message
-    assert places(path, fields=fields) == [("orders", 0, 7), ("orders", 1, 7)]
-    with open_one(path, fields=fields) as dump:
-        assert sum("and what else a client put there count as headers" in note for note in dump.notes) == 1
-    with open_one(path, fields=fields | {"headers": ""}) as dump:
-        assert not any("count as headers" in note for note in dump.notes)
-    del fields["partition"]
-    with pytest.raises(InputError, match="no field with a known name for the partition") as refusal:
-        places(path, fields=fields)
-    assert "--fields partition=headers.kafka_receivedPartitionId" in (refusal.value.hint or "")
-
-
 def test_milliseconds_win_over_seconds_beside_them(tmp_path: Path) -> None:
     row = {"_topic": "t", "_partition": "0", "_offset": "1", "_key": "a", "value": "1"}
     times = {"_timestamp": "2023-11-14 22:13:20", "_timestamp_ms": "2023-11-14 22:13:20.005"}
     with open_one(write(tmp_path / "clickhouse.jsonl", [row | times])) as dump:
         assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_005]
-
-
-def test_a_time_in_an_object_is_named_by_its_member(tmp_path: Path) -> None:
-    row = {"topic": "t", "partition": 0, "offset": 1, "key": "a", "payload": "1"}
-    path = write(tmp_path / "mongo.jsonl", [row | {"timestamp": {"$date": 1_700_000_000_001}}])
-    with pytest.raises(InputError, match="is not a timestamp") as refusal, open_one(path) as dump:
-        check_notes(dump, index_all(dump)[1])
-    assert "--fields 'timestamp=timestamp.$date'" in (refusal.value.hint or "")
-    with open_one(path, fields={"timestamp": "timestamp.$date"}) as dump:
-        assert index_all(dump)[0]["timestamp_ms"].to_pylist() == [1_700_000_000_001]
-
-
-@needs_jq
-def test_times_of_rust_s_enum_keep_their_types(tmp_path: Path) -> None:
-    """The hint named the member of the first type: the times of all others were gone."""
-    times: list[Any] = [
-        {"CreateTime": 1_700_000_000_001},
-        {"LogAppendTime": 1_700_000_000_002},
-        "NotAvailable",
-    ]
-    row = {"topic": "t", "partition": 0, "key": "a", "payload": "1"}
-    path = write(tmp_path / "rust.jsonl", [row | {"offset": n, "timestamp": t} for n, t in enumerate(times)])
-    with pytest.raises(InputError, match="is not a timestamp") as refusal, open_one(path) as dump:
-        check_notes(dump, index_all(dump)[1])
-    command = shlex.split((refusal.value.hint or "").partition("jq -c ")[2])[0]
-    (new := tmp_path / "new.jsonl").write_bytes(subprocess.check_output(["jq", "-c", command, path]))
-    kept = [(record.timestamp_ms, record.timestamp_type) for record in records_of(new)]
-    assert kept == [(1_700_000_000_001, "create"), (1_700_000_000_002, "logappend"), (-1, None)]
-
-
-def test_a_topic_that_is_described_is_found_by_its_name(tmp_path: Path) -> None:
-    """As AKHQ's API writes it: the record was called damaged."""
-    row = {"topic": {"name": "t", "internal": False}, "partition": 1, "offset": 5, "key": "a", "value": "x"}
-    path = write(tmp_path / "d.jsonl", [row])
-    with pytest.raises(InputError) as refused:
-        places(path)
-    assert "--fields topic=topic.name" in str(refused.value.hint)
-    assert places(path, fields={"topic": "topic.name"}) == [("t", 1, 5)]
 
 
 @pytest.mark.parametrize("windows", [("window",), ("windowStart", "windowEnd"), ("window_start",)])
@@ -600,19 +508,6 @@ def test_windows_beside_the_key_are_asked_about(
         assert "--fields key=key " in str(refused.value.hint)
         with open_one(asked, fields={"key": "key"}) as dump:
             assert dump.files[0].dialect.key.place == "key"
-
-
-@needs_jq
-@pytest.mark.parametrize("form", ["lines", "array"])
-def test_windows_are_joined_with_the_key_as_the_hint_says(form: str, tmp_path: Path) -> None:
-    row = {"key": "a", "windowStart": 1, "windowEnd": 2, "value": None}
-    path = write(tmp_path / "d.jsonl", [row, row | {"windowStart": 3}])
-    if form == "array":
-        path.write_text(json.dumps([row, row | {"windowStart": 3}]))
-    with pytest.raises(InputError) as refused:
-        open_one(path)
-    records = records_of(rewritten_by_hint(path, refused.value, "in JSON by "))
-    assert [(record.key, record.value) for record in records] == [(b'["a",2,1]', None), (b'["a",2,3]', None)]
 
 
 @pytest.mark.parametrize(
@@ -928,49 +823,9 @@ def test_a_partition_beside_nested_keys_and_values_is_asked_about(tmp_path: Path
     assert (read.partition, read.offset, read.key, read.value) == (3, 1, b"a", b"v")
 
 
-@pytest.mark.parametrize(
-    ("row", "option"),
-    [
-        (
-            {"topicPartition": {"topic": "t", "partition": 1}, "offset": 0, "key": "a"},
-            "topicPartition.partition",
-        ),
-        (
-            {"topic": "t", "partition": 1, "offset": {"value": 0, "isSpecial": False}, "key": "a"},
-            "offset.value",
-        ),
-    ],
-)
-def test_hints_name_the_member_that_holds_a_part(row: dict[str, Any], option: str, tmp_path: Path) -> None:
-    """They named the object around it, or columns."""
-    path = write(tmp_path / "d.jsonl", [row | {"value": "v"}])
-    with pytest.raises(InputError) as refusal, open_one(path) as dump:
-        check_notes(dump, index_all(dump)[1])
-    named = shlex.split((refusal.value.hint or "").partition("--fields ")[2])[0].rstrip(",")
-    assert named.endswith(f"={option}")
-    fields = dict(part.split("=") for part in named.split(","))
-    (read,) = records_of(path, fields=fields)
-    assert (read.topic, read.partition, read.offset, read.key) == ("t", 1, 0, b"a")
-
-
 def test_a_field_that_is_not_there_is_no_choice(tmp_path: Path) -> None:
     """Karafka's messages have no key but a raw one, beside an object that Lenses' sinks write, too."""
     row = {"raw_payload": "v", "raw_key": "a", "metadata": {"topic": "t", "partition": 1, "offset": 0}}
     with pytest.raises(InputError, match="the key may be the field raw_key") as refusal:
         open_one(write(tmp_path / "d.jsonl", [row]))
     assert refusal.value.hint == "say so with --fields key=raw_key"
-
-
-@needs_jq
-def test_a_log_s_name_for_a_partition_is_taken_apart_by_the_hint(tmp_path: Path) -> None:
-    """The record was called damaged, and ``--fields partition=`` merges all partitions into one."""
-    logs = [("t", 0, 3), ("t-1.x", 12, 4)]
-    rows = [{"topicPartition": f"{t}-{p}", "offset": o, "key": "k", "value": "v"} for t, p, o in logs]
-    path = write(tmp_path / "d.jsonl", rows)
-    with pytest.raises(InputError, match="'t-0' is not a partition") as refusal:
-        places(path, fields={"partition": "topicPartition"})
-    assert places(rewritten_by_hint(path, refusal.value, "in JSON by ")) == logs
-    path = write(tmp_path / "days.jsonl", [row | {"topicPartition": "2024-01-02"} for row in rows])
-    with pytest.raises(InputError, match="is not a partition") as refusal:
-        places(path, fields={"partition": "topicPartition"})
-    assert "fields of their own" not in str(refusal.value.hint)

@@ -16,10 +16,8 @@ import pytest
 
 from dump_pipeline import index_all, judged, open_one, records_of
 from hint_tools import needs_jq
-from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.text.lines_around import end_of_records, note_on_end
@@ -267,21 +265,6 @@ def test_an_error_in_which_a_tool_ended_is_quoted(tail: bytes, count: int, is_qu
 def test_headers_of_vector_are_a_list_of_values_for_each_name() -> None:
     assert decode_headers({"h": ["x", "y"], "n": [None]}) == (("h", b"x"), ("h", b"y"), ("n", None))
     assert decode_headers({"h": [104, 105]}) == (("h", b"hi"),)
-
-
-def test_the_numbers_of_dotnet_s_client_are_found() -> None:
-    names = {"Topic", "Partition", "Partition.Value", "Offset", "Offset.Value", "Message", "Message.Key"}
-    with pytest.raises(InputError) as refused:
-        guess_envelope("x.json", "json_lines", names | {"Message.Value"}, ReadOptions())
-    fields = str(refused.value.hint).partition("--fields ")[2].partition(";")[0]
-    assert {"offset=Offset.Value", "partition=Partition.Value", "topic=Topic"} <= {*fields.split(",")}
-
-
-def test_the_timestamp_of_snowflake_s_connector_is_in_the_hint(tmp_path: Path) -> None:
-    metadata = {"CreateTime": 1_700_000_000_000, "key": "a", "offset": 5, "partition": 0, "topic": "t"}
-    with pytest.raises(InputError) as refused:
-        open_one(lines(tmp_path / "d.jsonl", {"RECORD_METADATA": metadata, "RECORD_CONTENT": {"x": 1}}))
-    assert "timestamp=RECORD_METADATA.CreateTime" in str(refused.value.hint)
 
 
 def test_the_numbers_of_dotnet_s_client_are_read_beside_fields_of_one_s_own(tmp_path: Path) -> None:
@@ -700,9 +683,8 @@ def test_logstash_s_records_are_not_filebeat_s(tmp_path: Path) -> None:
     kafka = {"topic": "t", "partition": 0, "offset": 0, "key": "a"}
     record = {"@timestamp": "2024-01-02T03:04:05Z", "message": "v", "kafka": kafka}
     assert dialect_of(lines(tmp_path / "filebeat.jsonl", record)) == "filebeat"
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="no record of key and value"):
         open_one(lines(tmp_path / "d.jsonl", record | {"kafka": kafka | {"timestamp": 1704164645000}}))
-    assert "timestamp=kafka.timestamp" in str(refused.value.hint)
 
 
 def test_csv_whose_columns_are_json_is_told_how_to_be_exported(tmp_path: Path) -> None:
@@ -714,11 +696,8 @@ def test_csv_whose_columns_are_json_is_told_how_to_be_exported(tmp_path: Path) -
     with pytest.raises(InputError, match="CSV whose columns hold JSON") as refused:
         open_one(path)
     assert "--fields key=RECORD_METADATA.FIELD,value=FIELD," in str(refused.value.hint)
-    with pytest.raises(InputError, match="no record of key and value") as refused:
+    with pytest.raises(InputError, match="no record of key and value"):
         open_one(lines(tmp_path / "d.jsonl", record))
-    option = str(refused.value.hint).partition("--fields ")[2].partition(";")[0]
-    assert "key=RECORD_METADATA.key," in option
-    assert "offset=RECORD_METADATA.offset," in option
 
 
 def as_duckdb(data: bytes) -> str:

@@ -159,7 +159,6 @@ REFUSED = {
     "dump-log-3.7-batches-only.txt": "printed batches, and no record",
     "kcat-1.7-f-readme.txt": "sentences of a program",
     "kcat-1.7-s-avro-glued.txt": "two JSON values in every line",
-    "nussknacker-1.txt": "in record.consumerRecord",
     "karapace-3-v3.metadata": "a Karapace backup, version 3",
     "spark-3.3-java-objects.csv": "addresses of Java objects",
 }

@@ -7,13 +7,13 @@ from kcompact.dumps.detect.doubtful_samples import as_written
 from kcompact.dumps.detect.likely_encodings import is_printable
 from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.part_names import plain_name
-from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import bytes_of_array
-from kcompact.dumps.records.shown import by_jq, in_jq, shown
+from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
+_BUFFER = '{"type": "Buffer", "data": [...]}'
 _ENOUGH = 16  # numbers that are printable text
 
 
@@ -35,7 +35,7 @@ def arrays_of_bytes(
     if options.dialect is not None:
         return [], (f"{observed}, taken as JSON",)
     as_json = f"{as_written(dialect, sample)} takes them as JSON"
-    as_bytes = f"where they are bytes, mark them as such: {_marking(roles, layout, dialect)}"
+    as_bytes = f"where they are bytes, write each as {_BUFFER}, as Node does"
     are_both_text = len(roles) == len(arrays) and any(_are_text(arrays[role]) for role in roles)
     if not are_both_text and not any(_have_sizes(role, arrays[role], sample) for role in roles):
         if "key" not in roles:
@@ -84,13 +84,6 @@ def _have_sizes(role: str, arrays: list[list[int]], sample: list[Row]) -> bool:
     names = {name for row in sample for name in row if plain_name(name) == f"serialized{role}size"}
     sizes = [row[name] for row in sample for name in names if row.get(name, -1) != -1]
     return bool(sizes) and sizes == list(map(len, arrays))
-
-
-def _marking(roles: list[DataRole], layout: str, dialect: Dialect) -> str:
-    """The command that makes such arrays what Node writes of bytes, which is read as these."""
-    array = 'if type == "array" then {type: "Buffer", data: map((. + 256) % 256)} else . end'
-    marks = " | ".join(f"{in_jq(path_of(str(dialect.of(role).place)))} |= ({array})" for role in roles)
-    return by_jq(f"map({marks})" if layout == "json_array" else marks)
 
 
 def note_on_lost_bytes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from kcompact.dumps.detect.doubtful_samples import (
     note_on_short_keys,
     refuse_misnamed,
     refuse_two_kinds,
-    refuse_wrapped,
 )
 from kcompact.dumps.detect.event_proposals import check_delete_flags, check_events
 from kcompact.dumps.detect.field_places import (
@@ -132,12 +131,7 @@ def _of_tool(sample: _Sample) -> Dialect:
     known = next((dialect for dialect in sample.fitting if decodes(dialect, rows)), None)
     if known is not None:
         return known
-    try:
-        return guess_envelope(path, layout, set(field_names), options)
-    except InputError:
-        if not (options.fields or options.key_fields):
-            refuse_wrapped(path, rows)
-        raise
+    return guess_envelope(path, layout, set(field_names), options)
 
 
 def _refuse_unfit(sample: _Sample, dialect: Dialect) -> None:

@@ -3,9 +3,7 @@
 A guess would lose keys or join them, and nothing in the result would show it.
 """
 
-import json
-import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -20,14 +18,13 @@ from kcompact.dumps.detect.likely_encodings import (
     may_be_base64,
 )
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.dialects.envelope import FRAMES
 from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
-from kcompact.dumps.records.shown import LOG_IN_JQ, by_jq, fields_option, in_jq, name_list, shown
+from kcompact.dumps.records.shown import fields_option, name_list, shown
 from kcompact.errors import InputError
 
 
@@ -103,13 +100,10 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
     items = chain.from_iterable(raw for raw in values_at(sample, headers) if isinstance(raw, list))
     texts = list(texts_among(item["Value"] for item in items if is_struct(item)))
     if doubtful_base64(texts, A_FEW):
-        name = json.dumps(path_of(str(headers))[-1])
-        lists = f"(.. | objects | select(has({name})) | .[{name}])"  # within an array of records, too
-        program = f"{lists} |= map({{key: .Key, value: .Value}})"
         raise InputError(
             f"{path}: headers of Key and Value such as {shown(texts[0])}: text, or base64, as Go writes it?",
-            hint="rename the members so that they say which: value: .Value for text, value_base64: .Value for"
-            f" base64: {by_jq(program)}",
+            hint="rename the members so that they say which: Key to key, and Value to value for text, or to"
+            " value_base64 for base64",
         )
 
 
@@ -157,69 +151,16 @@ def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
     return f" {fields_option(renamed)}" if renamed else ""
 
 
-def refuse_wrapped(path: str, sample: list[Row]) -> None:
-    """Raise InputError where each row holds a list of what are the records: ``{"messages": [...]}``."""
-    if not sample or any(names <= sample[0].keys() for names in FRAMES):
-        return
-    ways = {_way_to_records(row) for row in sample}
-    if len(ways) == 1 and (way := ways.pop()) is not None:
-        raise InputError(
-            f"{path}: the records lie in a list, {way[0]}, of an object",
-            hint=f"take them out first: {by_jq(way[1])}",
-        )
-
-
 def refuse_log_outside(path: str, event: Row, sample: list[Row], options: ReadOptions) -> None:
     """Raise InputError where the object with ``records`` tells the topic or partition, and they do not."""
     named, outside = fields_by_role({name for row in sample for name in row}), fields_by_role(event)
     lacking = [role for role in ("topic", "partition") if not named[role] and role not in options.fields]
     is_by_log = isinstance(event["records"], dict)
     if roles := [role for role in lacking if is_by_log or outside[role]]:
-        way = f".records | {_lists_in_jq(event['records'])}" if is_by_log else "del(.records) + .records[]"
         raise InputError(
             f"{path}: the records do not tell their {' and '.join(roles)}, the object around them does",
-            hint=f"write them into the records: {by_jq(way)}",
+            hint='write them into the records first, as lines of JSON: {"topic": ..., "partition": ..., ...}',
         )
-
-
-def _lists_in_jq(names: Collection[str]) -> str:
-    """The records of lists as jq takes them out, each with the log that its list's name tells."""
-    log = "{topic: .key}"
-    if all(map(str.isdecimal, names)):
-        log = "{partition: .key | tonumber}"
-    elif all(re.fullmatch(".+-[0-9]+", name) for name in names):
-        log = f"(.key | {LOG_IN_JQ})"
-    return f"to_entries[] | {log} + .value[]"
-
-
-def _way_to_records(row: Row, level: int = 1) -> tuple[str, str] | None:
-    """The list of records in a row, or in objects some levels within it, and jq's way to take them out."""
-    lists = {
-        name: [item for item in items if isinstance(item, dict)]
-        for name, items in row.items()
-        if plain_name(name) not in ALIASES["headers"] and isinstance(items, list)
-    }
-    of_records = [
-        name for name, objects in lists.items() if objects and _is_record(objects[0], with_offset=level > 1)
-    ]
-    members = ", ".join(in_jq([name]) for name in of_records)
-    if len(of_records) > 1:
-        only = f"{{{', '.join(map(json.dumps, of_records))}}}"
-        return f"{of_records[0]}, and in others", f"del({members}) + ({only} | {_lists_in_jq(of_records)})"
-    if of_records:
-        return of_records[0], f"del({members}) + {members}[]"
-    for name, inside in row.items() if level < _DEEPEST_LIST else ():
-        objects, each = ([inside], "") if isinstance(inside, dict) else (lists.get(name, []), "[]")
-        inner = next(filter(None, (_way_to_records(item, level + 1) for item in objects)), None)
-        if inner is not None:
-            member = in_jq([name])
-            return f"{name}{each}.{inner[0]}", f"del({member}) + ({member}{each} | {inner[1]})"
-    return None
-
-
-def _is_record(item: Row, *, with_offset: bool) -> bool:
-    named = fields_by_role(item)
-    return bool(named["key"] and ((named["value"] and not with_offset) or named["offset"]))
 
 
 def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
@@ -263,7 +204,6 @@ def note_on_short_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     return (f"by their {_KEY_SIZE}, {keys}, lack bytes: {may_be}",)
 
 
-_DEEPEST_LIST = 4  # further within, a way by jq is of no use
 _KEY_SIZE = "serialized_key_size"
 _QUOTES = 2  # of a JSON string
 

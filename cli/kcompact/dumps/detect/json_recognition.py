@@ -30,7 +30,6 @@ from kcompact.dumps.json.json_wrapper import LARGEST_BYTES, wrapper_shape
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
-from kcompact.dumps.records.shown import by_jq
 from kcompact.dumps.text.delimited_text import glued, is_glued
 from kcompact.dumps.text.lines import newline_of
 from kcompact.errors import InputError, NoRecordsError, UnreadableError
@@ -94,38 +93,16 @@ def _recognised(
     if not rows and sample and not options.key_fields:
         if looks_like(file.body) is not None:
             raise unknown(file.path, file.body, [])
-        if all(isinstance(item, list) and len(item) == _PAIR for item in sample):
-            raise InputError(
-                f"{file.path}: pairs of a number, which may be a key or an offset, and a value",
-                hint=f"if the numbers are keys, say so: {by_jq('.[] | {key: .[0], value: .[1]}')}; if they"
-                " are offsets, the keys were not exported: export the topic itself as JSON lines (kcat -J)",
-            )
-        if _LINES_OF_ARRAYS.match(file.body):
-            raise _nameless(file.path, "lines of JSON arrays", _BY_PLACE)
-        if set(map(type, sample)) == {list}:
-            raise _nameless(file.path, "JSON arrays", f".[] | {_BY_PLACE}")
         raise InputError(
             f"{file.path}: JSON, but its elements are no records of key and value",
-            hint="a dump of bare values has no keys to compact on; export the keys too",
+            hint="a dump of bare values has no keys to compact on; export the keys too; records whose members"
+            " have no names, arrays, are to be written as objects (ClickHouse: FORMAT JSONEachRow, pandas:"
+            " orient='records')",
         )
     dialect = choose_dialect(file.path, layout, rows, options)
     splittable = shape.splittable and not dialect.in_order
     is_as_is = splittable == shape.splittable
     return Recognised(layout, dialect, shape if is_as_is else replace(shape, splittable=splittable))
-
-
-def _nameless(path: str, shape: str, program: str) -> InputError:
-    """The error for records whose members have no names; ``program``: of jq, which gives them names."""
-    return InputError(
-        f"{path}: {shape}, whose members have no names",
-        hint="export objects (ClickHouse: FORMAT JSONEachRow, pandas: orient='records'); or, with the numbers"
-        " that each has here and without what is not there, name the members by their positions:"
-        f" {by_jq(program)}",
-    )
-
-
-_LINES_OF_ARRAYS = re.compile(rb"\s*\[[^\n{][^\n]*\]\r?\n\s*\[")
-_BY_PLACE = "{key: .[0], value: .[1], partition: .[2], offset: .[3]}"
 
 
 def _refuse_grouped(path: str, sample: list[Any]) -> None:
@@ -140,7 +117,7 @@ def _refuse_grouped(path: str, sample: list[Any]) -> None:
     if not are_pairs or (lists and all(first.keys() == second.keys() for first, second in lists)):
         raise InputError(
             f"{path}: the records lie in lists within a list",
-            hint=f"take them out first: {by_jq('.[][]')}",
+            hint="take them out first, one record a line",
         )
 
 

@@ -12,7 +12,7 @@ BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 _FILES = """
     kcat akhq control-center spark-json spark-json-text spark-csv spark-csv-hex spark-avro spark-parquet
-    lambda exporter-importer karapace-v1 karapace-v2 debezium debezium-schema canal maxwell nussknacker text
+    lambda exporter-importer karapace-v1 karapace-v2 debezium debezium-schema canal maxwell text
     kaskade franz-go kafka-go sarama kafkajs
 """
 _SOURCES = """

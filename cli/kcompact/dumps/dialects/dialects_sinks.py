@@ -84,13 +84,6 @@ SINKS = (
         sure=False,
     ),
     Dialect(
-        name="nussknacker",
-        tool="Nussknacker, test data of a scenario",
-        signature=names("sourceId record.consumerRecord"),
-        refused="the records lie two objects deep, in record.consumerRecord",
-        hint=f"take them out first: {by_jq('.record.consumerRecord')}",
-    ),
-    Dialect(
         name="benthos-tombstones",
         tool="Redpanda Connect (Benthos), with all metadata of its Kafka inputs",
         signature=names("kafka_key kafka_tombstone_message"),

@@ -20,10 +20,9 @@ from kcompact.dumps.dialects.part_names import (
     refuse_rows_of_kafka,
     refuse_windows,
 )
-from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import refuse_other_spelling, with_reasons
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import fields_option, name_list
+from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 FRAMES = ({"columns", "index", "data"}, {"schema", "data"}, {"0", "1"})
@@ -49,8 +48,7 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
             f" (fields: {name_list(sorted(field_names)) or 'none'})",
             hint="if pandas wrote it, write records: to_json(..., orient='records', lines=True)"
             if is_frame
-            else f"name its fields with {_fields_to_name(field_names)};"
-            " a dump of bare values needs --key-field FIELD",
+            else _NAME_FIELDS,
         )
     return Dialect(
         name="fields",
@@ -60,6 +58,14 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
         notes=notes_on_names(places, field_names) + _notes_on_headers(places),
         **fields(**(CSV_DOUBTS if layout == "csv_lines" else {})),
     ).with_places(places)
+
+
+_NAME_FIELDS = (
+    "name the field of each part, with the objects that it lies in (key=meta.key), and nothing for one that"
+    " is not there: --fields topic=FIELD,partition=FIELD,offset=FIELD,timestamp=FIELD,key=FIELD,value=FIELD,"
+    "headers=FIELD; where records lie in a list of an object, write them as lines of JSON first, each with"
+    " the topic and partition that the object tells; a dump of bare values needs --key-field FIELD"
+)
 
 
 def _notes_on_headers(places: dict[str, Any]) -> tuple[str, ...]:
@@ -86,36 +92,6 @@ def _named_places(
     if are_bare:
         places["value"] = ""
     return named, places
-
-
-def _fields_to_name(field_names: set[str]) -> str:
-    """The option ``--fields`` as it may fit: for each part the one field that has its name, wherever it lies.
-
-    Without the partition, records of several would be one log, and their keys would supersede each other.
-    """
-    numbers = _numbers_of_dotnet(field_names)
-    names = sorted(field_names - {*numbers.values()} - _records_within(field_names))
-    innermost = {numbers.get(name, name): "".join(path_of(name)[-1:]).replace(".", "_") for name in names}
-    fields = {
-        role: [name for name in innermost if innermost[name] in names]
-        for role, names in fields_by_role(innermost.values()).items()
-    }
-    known = {role: names[0] for role, names in fields.items() if len(names) == 1}
-    asked = dict.fromkeys(("key", "value", "offset"), "FIELD")
-    return fields_option(asked | known)
-
-
-def _records_within(field_names: set[str]) -> set[str]:
-    """The objects that hold a key, or an offset, and a value: one of them is a record, and no value.
-
-    As a value it would never be null, so that no delete would be seen.
-    """
-    members: dict[str, list[str]] = {}
-    for name in field_names:
-        outer, _, last = name.rpartition(".")
-        members.setdefault(outer, []).append(last)
-    by_role = {outer: fields_by_role(names) for outer, names in members.items()}
-    return {outer for outer, named in by_role.items() if named["value"] and (named["key"] or named["offset"])}
 
 
 def _numbers_of_dotnet(names: Iterable[str]) -> dict[str, str]:

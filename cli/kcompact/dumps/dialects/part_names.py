@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from kcompact.dumps.dialects.paths import NAMES_REMEMBERED, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
-from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, name_list
+from kcompact.dumps.records.shown import fields_option, name_list
 from kcompact.errors import InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -116,14 +116,11 @@ def refuse_windows(
     windows = [name for name in _beside_parts(places, names) if _WINDOW.fullmatch(_innermost(name))]
     if not windows or key is None or "key" in options.fields or options.key_fields:
         return
-    key_path, *paths = (in_jq(path_of(name)) for name in (key, *windows))
-    joined = f"{key_path} = [{', '.join((key_path, *paths))}] | del({', '.join(paths)})"
-    program = f'if type == "array" then .[] else . end | {joined}'
     raise InputError(
         f"{path}: the key may be the field {name_list([key])} alone, or with {name_list(windows)}, as the"
         " windows of a stream are a part of its keys",
         hint=f"say so with {fields_option({'key': key})} if it is the key alone; else join them into"
-        f" one field first, in JSON by {by_jq(program)}",
+        " one field first",
     )
 
 

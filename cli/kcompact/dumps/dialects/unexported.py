@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import DATA_ROLES, JSON, TYPED, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, TYPED, Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import by_jq, in_jq, name_list, shown
+from kcompact.dumps.records.shown import by_jq, name_list, shown
 from kcompact.errors import InputError
 
 REASONS = (
@@ -83,6 +83,7 @@ def not_exported(field: str, reason: Any, role: str, *, is_json: bool) -> tuple[
     return f"{field}: {shown(reason)}: the {role} is null only because it was not decoded or exported", hint
 
 
+_IN_BOTH = "; where each has what the other lacks, put all into one first, as base64, and name that"
 _IN_BASE64 = ("{}base64", "{}b64", "raw{}", "{}raw", "binary{}")
 
 
@@ -106,8 +107,7 @@ def refuse_other_spelling(
             which, field = ("which of them it is", "FIELD") if choices[1:] else ("so", choices[0])
             raise InputError(
                 f"{path}: the {role} may be the field {name_list(choices)}",
-                hint=f"say {which} with --fields {role}={field}"
-                + _decoded_from(beside, role, place, dialect),
+                hint=f"say {which} with --fields {role}={field}" + (_IN_BOTH if choices[1:] else ""),
             )
         marks = [name for name in sorted(field_names) if plain_name(name) == f"{role}encoding"]
         if marks and dialect.value.place and TYPED.issuperset(dialect.layouts):
@@ -116,13 +116,3 @@ def refuse_other_spelling(
                 hint=f"--fields {role}={place} reads it as it is; else decode it first, or give lines of"
                 " JSON with these fields",
             )
-
-
-def _decoded_from(beside: list[str], role: str, place: str, dialect: Dialect) -> str:
-    """The way to have a field of base64 count in JSON, beside one that may be null where it counts."""
-    if len(beside) > 1 or not beside[0].lower().endswith("64") or not {*JSON}.issuperset(dialect.layouts):
-        return ""
-    at, other = in_jq(path_of(place)), in_jq(path_of(beside[0]))
-    mark = f'.{role}_encoding = (if {other} then "base64" else null end)'
-    program = f'if type == "array" then .[] else . end | {mark} | {at} = ({other} // {at}) | del({other})'
-    return f"; where {beside[0]} has its bytes: {by_jq(program)}"

@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import ParsedJson, bytes_of, compact_json
 from kcompact.dumps.records.encodings import ENCODINGS, marked_encoding
 from kcompact.dumps.text.printed_headers import (
@@ -258,42 +257,3 @@ def _from_object(
     if has_other_names(item):
         raise ValueError("a header whose name and value have other names")
     return [(name, to_bytes(value)) for name, value in item.items()]
-
-
-_FILEBEAT_HINT = (
-    "Filebeat writes a header as one text of name and value, which --dialect filebeat reads; fields that have"
-    " other names than Filebeat's are to be named beside it with --fields"
-)
-_VALUES_HINT = "in headers that are objects, call the members key and value"
-_PAIRS_HINT = (
-    "--dialect plain-base64 reads keys, values and headers' values as base64, and each header as an object of"
-    " key and value or of its name alone"
-)
-_TEXTS_HINT = (
-    "where headers' values are text, all of them, --dialect plain reads them so, and keys and values as text,"
-    " too"
-)
-_PRINTED_HINT = (
-    "headers as Java or numpy print them cannot be read back safely: export as JSON lines (kcat -J); with"
-    " --fields headers= they are lost in what the dump is converted to"
-)
-_STRUCTS_HINT = (
-    "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
-    " members key and value"
-)
-
-
-def headers_hint(raw: Any, dialect: Dialect) -> str | None:
-    """The remedy for headers that cannot be read; None where they are damaged, for all that is known."""
-    if is_printed_by_java(raw) or (isinstance(raw, str) and raw.startswith("[{'")):
-        return _PRINTED_HINT
-    if dialect.named_headers and isinstance(raw, list) and any(map(has_members, raw)):
-        return _PAIRS_HINT
-    if isinstance(raw, list) and any(map(is_struct, raw)):
-        return _STRUCTS_HINT
-    if isinstance(raw, list) and all(isinstance(item, str) and ": " in item for item in raw):
-        return _FILEBEAT_HINT
-    if dialect.text_timestamps and dialect.headers_encoding == "base64":
-        return _TEXTS_HINT
-    is_other = isinstance(raw, list) and any(map(has_other_names, raw))
-    return _VALUES_HINT if is_other or extras_of(raw) else None

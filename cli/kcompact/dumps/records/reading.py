@@ -12,9 +12,9 @@ from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import is_size, is_size_of_null, not_exported, says_why
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
-from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
+from kcompact.dumps.records.headers import Headers, decode_headers, extras_of
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes
-from kcompact.dumps.records.shown import by_jq, fields_option, in_jq, log_hint, shown
+from kcompact.dumps.records.shown import by_jq, in_jq, shown
 from kcompact.dumps.records.timestamps import (
     SMALLEST_US,
     has_no_zone,
@@ -38,36 +38,21 @@ DAMAGED_HINT = (
 )
 
 
-def _member_hint(raw: Any, role: str, place: str | None) -> str | None:
-    """Where an object stands for a number, as of a Rust enum or MongoDB's JSON, its one member may be it.
-
-    Or the one called value, as of .NET's structs. The API of AKHQ describes the topic of each record, by its
-    name among others.
-    """
-    members = list(raw) if isinstance(raw, dict) else []
-    name = next((name for name in members if len(members) == 1 or name.lower() == "value"), "")
-    name = "name" if role == "topic" and isinstance(raw, dict) and "name" in raw else name
-    if place is None or re.fullmatch(r"\$?[A-Za-z_]\w*", name) is None:
-        return None
-    if role == "timestamp" and prefixed_type(f"{name}:"):  # others may have another type, or be no object
-        at = in_jq(path_of(place))
-        as_text = r'first(numbers, (objects | to_entries[] | "\(.key):\(.value)"), null)'
-        program = f'if type == "array" then .[] else . end | {at} |= {as_text}'
-        return f"write the type before the time: {by_jq(program)}"
-    return f"name the member that holds it: {fields_option({role: f'{place}.{name}'})}"
-
-
+_HEADERS_HINT = (
+    "write headers as a list of objects of key and value, values all as text (--dialect plain reads them so)"
+    " or all as base64 (--dialect plain-base64), or export as JSON lines (kcat -J); with --fields headers="
+    f" they are lost in what the dump is converted to; else {DAMAGED_HINT}"
+)
+_NUMBER_HINT = (
+    "topics are text, partitions and offsets whole numbers, each in a field of its own (pandas:"
+    " .astype('Int64') before they are written; R: options(scipen = 99)); where an object stands for it, name"
+    " the member that holds it, as in --fields offset=offset.value; where that is a whole column, write"
+    f" records (pandas: to_json(..., orient='records', lines=True)); else {DAMAGED_HINT}"
+)
 _TIMESTAMP_HINT = (
-    "write milliseconds (in R after options(scipen = 99)), or 2024-01-31T10:00:00Z; where no setting depends"
-    " on the age of records, they can do without: --fields timestamp="
-)
-_FLOAT = re.compile(r"\d+(\.\d*(e\+?\d+)?|e\+?\d+)", re.ASCII | re.IGNORECASE)
-_FLOAT_HINT = (
-    "write whole numbers (in pandas: .astype('Int64') before they are written; in R: options(scipen = 99)):"
-    " not every large offset is a float"
-)
-_COLUMNS_HINT = (
-    "where the file holds columns, write records: in pandas, to_json(..., orient='records', lines=True)"
+    "write milliseconds (in R after options(scipen = 99)), or 2024-01-31T10:00:00Z, or name the member that"
+    " holds it, as in --fields timestamp=timestamp.value; where no setting depends on records' age, they"
+    " can do without: --fields timestamp="
 )
 _ENCODINGS_HINT = "export keys, values and headers as base64, as hex or as text"
 
@@ -128,8 +113,7 @@ class FieldRules:
             return self.topic
         topic = str(raw) if type(raw) is int else raw
         if not isinstance(topic, str) or _SURROGATE.search(topic):
-            hint = _member_hint(raw, "topic", self.dialect.topic) or DAMAGED_HINT
-            raise UnreadableError(f"{shown(raw)} is not the name of a topic", hint)
+            raise UnreadableError(f"{shown(raw)} is not the name of a topic", _NUMBER_HINT)
         return topic
 
     def to_partition(self, raw: Any) -> int:
@@ -138,7 +122,7 @@ class FieldRules:
             if self.partition is None:
                 raise self._lacking("partition")
             return self.partition
-        return _whole_number(raw, "partition", INT_MAX, self.dialect.partition)
+        return _whole_number(raw, "partition", INT_MAX)
 
     def to_offset(self, raw: Any, ordinal: int) -> int:
         """The offset a record names; in a dump without offsets, its number in the file."""
@@ -146,7 +130,7 @@ class FieldRules:
             return (self.file.start_offset or 0) + ordinal
         if raw is MISSING or raw is None:
             raise self._lacking("offset")
-        return _whole_number(raw, "offset", LARGEST_OFFSET, self.dialect.offset)
+        return _whole_number(raw, "offset", LARGEST_OFFSET)
 
     def _lacking(self, role: str) -> UnreadableError:
         place = self.dialect.places[role] or role
@@ -169,8 +153,7 @@ class FieldRules:
         try:
             timestamp = timestamp_ms(raw, self.dialect.timestamp_unit)
         except (ValueError, OverflowError) as error:
-            hint = _member_hint(raw, "timestamp", self.dialect.timestamp) or _TIMESTAMP_HINT
-            raise UnreadableError(f"{shown(raw)} is not a timestamp", hint) from error
+            raise UnreadableError(f"{shown(raw)} is not a timestamp", _TIMESTAMP_HINT) from error
         if abs(timestamp) > LONG_MAX:
             raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
         if has_no_zone(raw):
@@ -208,7 +191,7 @@ class FieldRules:
             )
         except (ValueError, KeyError, TypeError) as error:
             is_unknown = isinstance(error, UnknownEncodingError)
-            hint = _ENCODINGS_HINT if is_unknown else headers_hint(raw, dialect) or DAMAGED_HINT
+            hint = _ENCODINGS_HINT if is_unknown else _HEADERS_HINT
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
 
     def null_or_empty(self, role: DataRole, form: NullForm, beside: Any = MISSING) -> bytes | None:
@@ -284,13 +267,10 @@ class FieldRules:
             self.count("rounded_keys", key.decode("utf-8", "replace")[:60])
 
 
-def _whole_number(raw: Any, role: str, largest: int, place: str | None) -> int:
+def _whole_number(raw: Any, role: str, largest: int) -> int:
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     if type(number) is not int:
-        hint = _FLOAT_HINT if _FLOAT.fullmatch(str(raw)) else DAMAGED_HINT
-        hint = (log_hint(raw, path_of(place or "")) if role == "partition" else None) or hint
-        hint = _member_hint(raw, role, place) or (_COLUMNS_HINT if isinstance(raw, dict) else hint)
-        raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", hint)
+        raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", _NUMBER_HINT)
     if not 0 <= number <= largest:
         raise UnreadableError(f"{role} {shown(raw)} is out of range", DAMAGED_HINT)
     return number

@@ -8,8 +8,6 @@ from typing import Any
 
 LONGEST = 60
 _COMMA = re.compile(r"(?<!\\),")  # of a name, and not escaped yet
-LOG_IN_JQ = 'capture("^(?<topic>.+)-(?<partition>[0-9]+)$") | .partition |= tonumber'
-"""Takes topic and partition out of the name of a log, ``orders-0``."""
 _PLAIN_MEMBER = re.compile(r"[A-Za-z_]\w*", re.ASCII)  # others jq wants in quotes
 
 
@@ -21,14 +19,6 @@ def by_jq(program: str) -> str:
 def in_jq(path: Iterable[str]) -> str:
     """The path of a member, by names from the outermost one on, as a program of jq has it."""
     return "".join(f".{name if _PLAIN_MEMBER.fullmatch(name) else json.dumps(name)}" for name in path)
-
-
-def log_hint(raw: Any, path: Iterable[str]) -> str | None:
-    """Where a text for a partition is the name of a log, ``orders-0``, how to write its parts apart."""
-    if not isinstance(raw, str) or re.fullmatch(".*[A-Za-z].*-[0-9]+", raw) is None:
-        return None
-    program = f'if type == "array" then .[] else . end | . + ({in_jq(path)} | {LOG_IN_JQ})'
-    return f"write the topic and the partition into fields of their own, in JSON by {by_jq(program)}"
 
 
 def fields_option(places: Mapping[str, str]) -> str:
