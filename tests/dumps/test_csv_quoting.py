@@ -347,7 +347,7 @@ def test_a_quote_between_tabs_that_ends_nowhere_may_be_the_data_s(
     path.write_text("".join("\t".join(row) + "\n" for row in [COLUMNS_OF_TSV, *rows]))
     with open_one(path) as dump, pytest.raises(InputError) as refused:
         check_notes(dump, index_all(dump)[1])
-    assert f"--dialect text --columns {','.join(COLUMNS_OF_TSV)} --delimiter" in str(refused.value.hint)
+    assert "--dialect text --columns NAME,... --delimiter TEXT" in str(refused.value.hint)
     as_text = records_of(path, dialect="text", delimiter="\t", columns=tuple(COLUMNS_OF_TSV))
     assert [record.value for record in as_text] == [row[-1].encode() for row in rows]
 

@@ -12,7 +12,8 @@ from kcompact.dumps.records.framed import NOISE_LINES, Frame
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.text.between_records import is_of_kcat, refuse_kcat_within, refuse_telling
 from kcompact.dumps.text.console_labels import NOISE
-from kcompact.dumps.text.csv_reader import CsvReader, CsvShape, quotes_hint
+from kcompact.dumps.text.csv_quoting import QUOTING_HINT
+from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, without_line_end
 from kcompact.errors import UnreadableError
 
@@ -21,7 +22,6 @@ _MOST_THREADS = 8
 CR_LF_ROWS: Final = "cr_lf_rows"  # a count of SplitNotes
 BLANK_LINES: Final = "blank_lines"  # likewise, behind rows whose last cell may have ended in a line end
 _UNFINISHED = "a quoted field does not end before the file does"
-_UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
 
 
 class CsvLines(LineLayout):
@@ -68,8 +68,7 @@ class CsvLines(LineLayout):
             if not open_quotes:
                 yield Frame(position, b"".join(part.data for part in lines))
         if open_quotes:
-            hint = quotes_hint(shape, f"{_UNFINISHED_HINT}.", lines[0].data) or _UNFINISHED_HINT
-            raise UnreadableError(_UNFINISHED, hint, position=position)
+            raise UnreadableError(_UNFINISHED, QUOTING_HINT, position=position)
 
 
 def _is_of_tool(line: bytes, file: DumpFile) -> bool:

@@ -12,12 +12,13 @@ QUOTED = {  # what is possessive leaves nothing to go back to, which takes 80 by
 _ESCAPED = re.compile(rb'\\(["\\])')  # within quotes Spark doubles backslashes too
 _LONE_BACKSLASH = re.compile(rb'"[^"\\]*+(?:\\["\\][^"\\]*+)*+\\[^"\\]')
 _OTHER_QUOTING = {"rfc4180": "backslash", "backslash": "rfc4180"}
-_OTHER_QUOTING_HINTS = {
-    "rfc4180": "if a backslash stands before each quote in a field, as Spark writes it: --dialect spark-csv",
-    "backslash": "if quotes in fields are doubled, as by Spark's option escape='\"': --dialect csv",
-}
+QUOTING_HINT = (
+    "a delimiter, quote or line end in the data was not quoted, or the file was cut off: export again with"
+    " quotes in fields doubled, or as JSON; where a backslash stands before them, as Spark writes it,"
+    " --dialect spark-csv, and --dialect csv where Spark was told to double them; where quotes belong to the"
+    " data, as in tables of ClickHouse, PostgreSQL, MySQL: --dialect text --columns NAME,... --delimiter TEXT"
+)
 _LONE = "a backslash within quotes, before neither a quote nor a backslash"
-QUOTING_HINT = "quotes inside fields must be doubled; was the file cut or edited?"
 
 
 class BadCsvError(ValueError):
@@ -99,14 +100,6 @@ def quoting_of(lines: list[bytes], columns: int, delimiter: bytes, quoting: str)
         sum(columns_by(line, delimiter, way) == columns for line in telling) for way in (quoting, other)
     )
     return other if fit_by_other > fit else quoting
-
-
-def quoting_hint(line: bytes, delimiter: bytes, quoting: str, columns: int) -> str | None:
-    """How to read a record that breaks the rules of a way of quoting, and has so many cells by the other."""
-    other = _OTHER_QUOTING.get(quoting)
-    if other is None or columns_by(line, delimiter, other) != columns:
-        return None
-    return _OTHER_QUOTING_HINTS[quoting]
 
 
 def freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:

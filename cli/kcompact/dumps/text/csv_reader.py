@@ -13,7 +13,7 @@ from kcompact.dumps.records.framed import MARK_WITHIN, TextShape
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.records.shown import columns_option, delimiter_option, shown
+from kcompact.dumps.records.shown import delimiter_option, shown
 from kcompact.dumps.text.between_records import TOOL_HINT
 from kcompact.dumps.text.console_labels import LABELS, UNLABELLED, UNLABELLED_HINT
 from kcompact.dumps.text.csv_quoting import (
@@ -23,7 +23,6 @@ from kcompact.dumps.text.csv_quoting import (
     cells_of,
     freely_quoted,
     quoted_word,
-    quoting_hint,
 )
 from kcompact.errors import UnreadableError
 
@@ -89,19 +88,6 @@ class CsvShape(TextShape):
         line = self.begin.decode("utf-8-sig", "replace").strip().replace('"', "")
         names = self.delimiter.join(self.columns).replace('"', "")
         return [name.strip() for name in line.split(self.delimiter)] == names.split(self.delimiter)
-
-
-def quotes_hint(shape: CsvShape, hint: str, row: bytes) -> str | None:
-    """A hint, and how to read a table in which tabs divide cells and quotes mean nothing.
-
-    None where the first line of what was taken for a row has not as many tabs as a row of it.
-    """
-    if shape.delimiter != "\t" or row.partition(b"\n")[0].count(b"\t") + 1 != len(shape.columns):
-        return None
-    return (
-        f"{hint} If quotes belong to the data, as in tables of ClickHouse, PostgreSQL and MySQL:"
-        f" --dialect text {columns_option(shape.columns)} --delimiter '\\t'"
-    )
 
 
 _FOOTER = re.compile(rb"\(\d+ rows?(?: affected)?\)\s*")
@@ -199,15 +185,13 @@ class CsvReader:
                 self._quoted.clear()
                 cells = cells_of(data, self._delimiter, shape.quoting, self._quoted)
         except BadCsvError as error:
-            raise UnreadableError(str(error), self._quoting_hint(data) or QUOTING_HINT) from error
+            raise UnreadableError(str(error), QUOTING_HINT) from error
         if len(cells) != len(shape.columns):
             raise UnreadableError(
                 f"{len(cells)} columns where {len(shape.columns)} are expected",
                 (TOOL_HINT if data.startswith(b"% ") else None)
                 or (_FOOTER_HINT if _FOOTER.fullmatch(data) else None)
-                or self._quoting_hint(data)
-                or "a delimiter or line end in the data was not quoted, or the last line is cut off:"
-                " export again with quoting, or as JSON",
+                or QUOTING_HINT,
             )
         if b"\n" in data and self._may_be_rows(data):
             self._rules.count("rows_within_quotes")
@@ -229,11 +213,6 @@ class CsvReader:
         if any(len(row) != len(self._shape.columns) for row in rows):
             return False
         return self._delimiter == b"\t" if index is None else all(row[index].isdigit() for row in rows)
-
-    def _quoting_hint(self, data: bytes) -> str | None:
-        shape = self._shape
-        hint = quoting_hint(data, self._delimiter, shape.quoting, len(shape.columns))
-        return hint or quotes_hint(shape, QUOTING_HINT, data)
 
     def _text(self, cells: list[bytes | None], role: str) -> str | Missing:
         index = self._index[role]
