@@ -30,7 +30,7 @@ def test_the_table_tells_how_tombstones_are_spelt() -> None:
     assert rows["kafdrop"].tombstone == "the word empty?"
     assert rows["kafbat-csv"].tombstone == "nothing?"
     assert rows["rpk"].tombstone == "nothing"
-    assert rows["rpk-meta-only"].note.startswith("refused: ")
+    assert rows["benthos-tombstones"].note.startswith("refused: ")
     assert len(rows) == len(dialect_rows())
 
 

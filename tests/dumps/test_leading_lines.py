@@ -105,17 +105,12 @@ def test_a_byte_order_mark_within_a_file_is_refused(record: str, tmp_path: Path)
 
 @pytest.mark.parametrize("first", ["```json\n", "$ kcat -t t -J\n\n", 'v"}\n', '  "payload": "v"\n}\n'])
 @pytest.mark.parametrize("record", [ENVELOPE, PRETTY])
-def test_json_behind_other_text_is_called_so(first: str, record: str, tmp_path: Path) -> None:
-    """What the command of the hint leaves is read; a dump that begins within a record is said to be cut."""
+def test_json_behind_other_text_is_refused(first: str, record: str, tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text(first + "".join(record % (number, "a") for number in range(3)))
-    with pytest.raises(InputError, match=r"looks like JSON with .* before it") as caught:
+    with pytest.raises(InputError, match="no delimiter between key and value is known") as caught:
         open_one(path)
-    hint = str(caught.value.hint)
-    assert "the dump was cut off, and what came before is lost, or ends another file" in hint
-    command = hint[hint.index("sed ") : hint.index(" FILE")]
-    left = subprocess.run([*shlex.split(command), path], check=True, capture_output=True).stdout
-    assert left == path.read_bytes().removeprefix(first.encode())
+    assert "the dump was cut off" in str(caught.value.hint)
 
 
 def test_colours_of_a_terminal_are_called_so(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_the_topic_in_the_hint_is_the_folder_that_differs(tmp_path: Path) -> Non
     write(tmp_path, ["orders/messages.json", "payments/messages.json"], KAFKACTL)
     with pytest.raises(InputError) as refused:
         logs(tmp_path)
-    assert "such as topic=orders/ " in str(refused.value.hint)
+    assert "such as topic=NAME/ " in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(

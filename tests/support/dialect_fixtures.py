@@ -144,7 +144,7 @@ ANSWERED: dict[str, dict[str, Any]] = {  # what a user is asked about those
 }
 REFUSED = {
     "kcat-1.7-J-payload-error.jsonl": ":2: payload_error",
-    "rpk-24.3-meta-only.json": "the values were not exported",
+    "rpk-24.3-meta-only.json": "the value is null only because it was not decoded or exported",
     "kafkactl-5-o-json-without-print-keys.json": "the keys were not exported",
     "kafkactl-5-o-yaml.yaml": "looks like YAML",
     "console-consumer-3.7-without-keys.txt": "printed no keys",

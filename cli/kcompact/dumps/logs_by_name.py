@@ -58,7 +58,7 @@ def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
     for file in files:
         if not _is_told(file) and not tells_topic(file.path):
             by_stem[without_counter(str(file.topic))].append(file)
-    for topic, alike in by_stem.items():
+    for alike in by_stem.values():
         first = alike[0]
         for file in alike[1:]:
             differing = _differing(first.path, file.path)
@@ -70,15 +70,8 @@ def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
                     f"{first.path} and {file.path}: no topic in the records, and by their names they may be"
                     " of one or of two",
                     hint="say so by folders: files of one topic go below a folder called after it, such as"
-                    f" topic={_likely_topic(topic, differing)}/ (and those of a partition below partition=0/"
-                    " in there)",
+                    " topic=NAME/ (and those of a partition below partition=0/ in there)",
                 )
-
-
-def _likely_topic(topic: str, folders: Sequence[str]) -> str:
-    """A topic's name for an example: the folder that is another for each file, or the files' name."""
-    of_topics = (folder for folder in folders if "=" not in folder and not is_of_time(folder))
-    return next(of_topics, topic) or "orders"
 
 
 def _refuse_untold_partitions(files: Iterable[DumpFile]) -> None:

@@ -3,8 +3,6 @@
 import re
 from functools import cache
 
-import orjson
-
 from kcompact.dumps.detect.candidate import Candidate
 from kcompact.dumps.records.shown import fields_option, name_list, shown
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
@@ -40,7 +38,7 @@ _EMPTY_SEGMENTS = re.compile(
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
     """The error for text that nobody knows; ``lines`` are the first ones, without their ends."""
-    kind = looks_like(body) or _printed(lines) or _json_behind(lines) or _below_blanks(body)
+    kind = looks_like(body) or _printed(lines)
     if kind is not None:
         name, hint = kind
         return InputError(f"{path}: looks like {name}, which cannot be read back safely", hint=hint)
@@ -70,7 +68,9 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
         )
     return InputError(
         f"{path}: text in which no delimiter between key and value is known",
-        hint=f"{NAME_COLUMNS}; or export as JSON lines (kcat -J)",
+        hint=f"{NAME_COLUMNS}; or export as JSON lines (kcat -J); where a header line or JSON stands below"
+        " something else, take that out (if it is the end of a record, the dump was cut off, and what came"
+        " before is lost, or ends another file: join what was split again)",
     )
 
 
@@ -85,38 +85,6 @@ def _printed(lines: list[bytes]) -> tuple[str, str] | None:
 
 
 _OBJECT = re.compile(rb"[A-Z]\w+ ?[\[({] ?\w+ ?[=:]")  # Java's records, Scala's case classes, Rust's {:?}
-
-
-def _json_behind(lines: list[bytes]) -> tuple[str, str] | None:
-    """As ``looks_like``, of JSON with something before it: a command, a fence of Markdown, a record's end."""
-    start = next((number for number, line in enumerate(lines) if _BEGINS_JSON.match(line)), 0)
-    behind = lines[start:]
-    if start == 0 or not (behind[0].strip() in _OPENING or 2 * sum(map(_is_json, behind)) >= len(behind)):
-        return None
-    before = shown(lines[0].decode("utf-8", "replace"))
-    return f"JSON with {before} before it", _BEHIND_HINT
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        return isinstance(orjson.loads(line), dict | list)
-    except orjson.JSONDecodeError:
-        return False
-
-
-def _below_blanks(body: bytes) -> tuple[str, str] | None:
-    """Likewise, of any text with an empty line before it, which is no header line."""
-    return None if body.partition(b"\n")[0].strip() else ("text below an empty line", _BLANKS_HINT)
-
-
-_BLANKS_HINT = "if that belongs to no record, take it out: sed '/[^[:space:]]/,$!d' FILE > NEW"
-_BEGINS_JSON = re.compile(rb"\s*[\[{]")
-_OPENING = (b"{", b"[")
-_BEHIND_HINT = (
-    "if that belongs to no record, take it out: sed -n '/^[[:blank:]]*[[{]/,$p' FILE > NEW; if it is the end"
-    " of a record, the dump was cut off, and what came before is lost, or ends another file: join what was"
-    " split again (cat)"
-)
 
 
 def is_binary(lines: list[bytes]) -> bool:

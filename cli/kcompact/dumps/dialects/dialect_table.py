@@ -17,7 +17,7 @@ _FILES = """
 """
 _SOURCES = """
     confluent-go confluent-dotnet filebeat
-    rpk rpk-meta-only kafbat kafbat-csv kafkactl kaf kaf-each-row kt kcl trubka esque zoe redpanda-console
+    rpk kafbat kafbat-csv kafkactl kaf kaf-each-row kt kcl trubka esque zoe redpanda-console
     redpanda-console-csv kafdrop lenses guardian kafka-snapshot rest-proxy aiven aiven-csv
     aiven-avro lenses-avro kafka-dump-parquet denktmit console-consumer dump-log confluent
 """

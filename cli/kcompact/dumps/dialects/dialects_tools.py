@@ -25,14 +25,6 @@ COMMAND_LINE = (
         byte_exact=True,
     ),
     Dialect(
-        name="rpk-meta-only",
-        tool="rpk topic consume --meta-only",
-        signature=names("topic partition offset value_size"),
-        lacking=names("value"),
-        refused="the values were not exported (--meta-only)",
-        hint="export again without --meta-only",
-    ),
-    Dialect(
         name="rpk",
         tool="rpk topic consume",
         signature=names("topic partition offset timestamp"),
