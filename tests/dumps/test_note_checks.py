@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dump_pipeline import index_all, judged, open_one
+from dump_pipeline import index_all, judged, open_one, records_of
 from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
@@ -114,6 +114,15 @@ def test_fields_that_no_record_has_were_not_exported(tmp_path: Path) -> None:
     assert "no record has the field value" in refused(path, '{"topic":"t","offset":1,"key":"k"}\n').message
     path.write_text('{"topic":"t","offset":1,"key":"k"}\n')
     judged(path, tombstone="missing")
+
+
+def test_keys_in_another_field_are_not_said_to_be_lost(tmp_path: Path) -> None:
+    """SmallRye's payload and metadata, written as JSON."""
+    path = tmp_path / "x.jsonl"
+    line = '{"payload":"v","metadata":{"topic":"t","partition":0,"offset":1,"key":"k"}}\n'
+    assert "or are in another field" in refused(path, line).message
+    (record,) = records_of(path, fields={"key": "metadata.key", "value": "payload"})
+    assert (record.key, record.offset) == (b"k", 1)
 
 
 def test_keys_that_lost_bytes_are_refused_but_not_kcat_s_own(tmp_path: Path) -> None:

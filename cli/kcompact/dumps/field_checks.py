@@ -50,7 +50,8 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
             raise _no_such_fields(path, options.key_fields, file_notes)
         if not counts.get("key") and options.missing_key is None:
             raise InputError(
-                f"{path}: no record has the field {dialect.key.place or 'key'}: the keys were not exported",
+                f"{path}: no record has the field {dialect.key.place or 'key'}: the keys were not exported,"
+                " or are in another field",
                 hint="export again with keys (kafkactl: --print-keys; console consumer: --property"
                 " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
             )
