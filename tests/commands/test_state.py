@@ -208,19 +208,21 @@ def test_an_old_day_is_refused_though_what_was_read_last_left_nothing(
     assert [json.loads(line)["key"] for line in (tmp_path / "next.jsonl").read_text().splitlines()] == ["b"]
 
 
-def test_of_an_older_output_only_the_log_that_is_needed_is_taken(kcompact: Kcompact, tmp_path: Path) -> None:
-    """A run left out a partition: the next one asks for the last output that holds it."""
-    first = write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (1, 0, "x", "1")])
+def test_of_an_older_output_only_the_logs_that_are_needed_are_taken(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """A run left out partitions: the next one asks for the last output that holds them."""
+    first = write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (1, 0, "x", "1"), (2, 0, "y", "1")])
     second = write_records(tmp_path / "2.jsonl", [(0, 1, "b", "1")])
-    third = write_records(tmp_path / "3.jsonl", [(0, 2, "c", "1"), (1, 1, "z", "1")])
+    third = write_records(tmp_path / "3.jsonl", [(0, 2, "c", "1"), (1, 1, "z", "1"), (2, 1, "w", "1")])
     outputs = [tmp_path / f"out{number}.jsonl" for number in range(4)]
     state = ("--state", tmp_path / "state")
     assert kcompact("compact", first, *state, "-o", outputs[0]).exit_code == 0
     assert kcompact("compact", outputs[0], second, *state, "--partitions", 0, "-o", outputs[1]).exit_code == 0
     refused = kcompact("compact", outputs[1], outputs[0], third, *state, "-o", outputs[3])
     assert refused.exit_code == 2
-    remedy = f"kcompact compact {outputs[0]} --topic t --partitions 1 -o FILE"
-    assert f"of {outputs[0]} only t-1 is needed" in refused.stderr
+    remedy = f"kcompact compact {outputs[0]} --topic t --partitions 1,2 -o FILE"
+    assert f"of {outputs[0]} only t-1, t-2 are needed" in refused.stderr
     assert remedy in refused.stderr
     assert kcompact(*remedy.replace("FILE", str(outputs[2])).split()[1:]).exit_code == 0
     run = kcompact("compact", outputs[1], outputs[2], third, *state, "-o", outputs[3])
@@ -232,6 +234,8 @@ def test_of_an_older_output_only_the_log_that_is_needed_is_taken(kcompact: Kcomp
         (0, "c"),
         (1, "x"),
         (1, "z"),
+        (2, "w"),
+        (2, "y"),
     ]
 
 

@@ -108,10 +108,17 @@ class StateOfDump:
             " was created anew, compact it alone with a new state folder"
         )
         if needed:
-            topic, partition = needed[0]
+            by_topic: dict[str, list[str]] = {}
+            for topic, partition in sorted(needed):
+                by_topic.setdefault(topic, []).append(str(partition))
+            commands = (
+                f"kcompact compact {shlex.quote(path)} --topic {shlex.quote(topic)} --partitions"
+                f" {','.join(partitions)} -o FILE{number or ''}"
+                for number, (topic, partitions) in enumerate(by_topic.items())
+            )
             hint = (
-                f"of {path} only {few(needed)} is needed: give that alone, such as the output of kcompact"
-                f" compact {shlex.quote(path)} --topic {shlex.quote(topic)} --partitions {partition} -o FILE"
+                f"of {path} only {few(needed)} {'is' if len(needed) == 1 else 'are'} needed: give that alone,"
+                f" such as the output of {' and of '.join(commands)}"
             )
         return InputError(
             f"{self.place}: {path} holds records of {log} from before this state was written, and no file"
