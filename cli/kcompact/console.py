@@ -14,7 +14,7 @@ from kcompact.digits import whole_number
 from kcompact.printable import terminal
 
 _CREDENTIALS = re.compile(
-    r"([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s:]*:[^/@\s]*@|((?:s3[an]?|gs|gcs)://)[^/@\s]*@", re.IGNORECASE
+    r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/@\s:]*:[^/@\s]*@|((?:s3[an]?|gs|gcs)://)[^/@\s]*@", re.IGNORECASE
 )
 _STYLES = {
     "error": "bold red",

@@ -277,10 +277,13 @@ def _counts(entry: StoredObject, prefix: str, passed_over: list[str]) -> bool:
     return False
 
 
+_PIECE_OF_A_GLOB = re.compile(r"\*\*/?|\*|\?|\[!?\]?[^\]/]*\]|.", re.DOTALL)
+
+
 def _pattern(glob: str) -> str:
     """A glob as a regular expression: ``*`` and ``?`` stay within a folder, ``**`` goes through folders."""
     out = []
-    for piece in re.findall(r"\*\*/?|\*|\?|\[!?\]?[^\]/]*\]|.", glob, re.DOTALL):
+    for piece in _PIECE_OF_A_GLOB.findall(glob):
         wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
         out.append(wildcards.get(piece) or (_one_of(piece) if len(piece) > 1 else re.escape(piece)))
     return "".join(out)
