@@ -116,8 +116,11 @@ def _refuse_two_versions() -> None:
     """Raise EngineError where ``SPARK_HOME`` is a Spark that the PySpark of this process is not made for."""
     import pyspark
 
-    jar = next(Path(os.environ.get("SPARK_HOME", "")).glob("jars/spark-core_*-*.jar"), None)
-    version = pyspark.__version__ if jar is None else jar.stem.partition("-core_")[2].partition("-")[2]
+    home = os.environ.get("SPARK_HOME")
+    jar = next(Path(home).glob("jars/spark-core_*-*.jar"), None) if home else None
+    if jar is None:  # Spark is PySpark's own, or a build whose parts have other names
+        return
+    version = jar.stem.partition("-core_")[2].partition("-")[2]
     if version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
         raise EngineError(
             f"SPARK_HOME is Spark {version}, and the PySpark that Python finds here is {pyspark.__version__}",
