@@ -363,6 +363,16 @@ def test_a_folder_of_the_run_that_somebody_removed_is_named(words: str, tmp_path
     assert explain(Py4JError(words.format(f"{tmp_path}/other"))) is None
 
 
+def test_a_module_that_workers_lack_is_named_with_the_python_to_use() -> None:
+    raised = "ModuleNotFoundError: No module named 'lz4.frame'"
+    error = explain(
+        Py4JError(f"Traceback (most recent call last):\n  File x\n    import y\n{raised}\n\n\tat a.B")
+    )
+    assert error is not None
+    assert error.message.startswith("Spark's workers cannot import lz4.frame: ")
+    assert f"PYSPARK_PYTHON={sys.executable} " in str(error.hint)
+
+
 def test_too_many_open_files_are_named_with_the_limit_to_raise() -> None:
     java = "java.io.FileNotFoundException: /tmp/tmpypj95gx7 (Too many open files)"
     error = Py4JError(

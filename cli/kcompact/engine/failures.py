@@ -8,6 +8,7 @@ import errno
 import itertools
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -89,6 +90,7 @@ _BAD_SETTINGS = (
 _LAST_LINE_OF_TRACEBACK = re.compile(  # Spark indents what a daemon says that does not start
     r"^([ \t]*).*?Traceback \(most recent call last\):\n(?:\1[ \t].*\n|[ \t]*\n)*\1(\S.*)$", re.MULTILINE
 )
+_MISSING_MODULE = re.compile(r"^[ \t]*ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _BEFORE_JAVAS_ERROR = "\n: "
 _CAUSED_BY = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 _OF_JAVAS_TRACEBACK = ("\tat ", "JVM stacktrace:", "Driver stacktrace:")
@@ -217,6 +219,11 @@ def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
     if _TOO_LARGE in text:
         place = "a file of Spark's" if java is None else java.folder.parent
         return write_error(place, OSError(errno.EFBIG, _TOO_LARGE))
+    if (missing := _MISSING_MODULE.search(text)) is not None:  # in a notebook's session, most likely
+        return EngineError(
+            f"Spark's workers cannot import {missing[1]}: their Python is another one than this",
+            hint=f"set PYSPARK_PYTHON={sys.executable} before the Spark session is made",
+        )
     if _is_of_a_setting(text):
         return EngineError(
             f"Spark cannot take a setting: {_reason(text)}", hint="look at --conf, and at spark-defaults.conf"
