@@ -104,11 +104,11 @@ def _imported_before_ours(program: list[str]) -> set[str]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("place", ["folder", "zip"])
+@pytest.mark.parametrize("place", ["folder", "folder and a slash", "zip"])
 def test_the_pyspark_of_another_spark_in_the_path_is_left_alone(tmp_path: Path, place: str) -> None:
     (other := tmp_path / "python" / "pyspark").mkdir(parents=True)
     (other / "__init__.py").write_text("raise RuntimeError('the PySpark of another Spark')")
-    paths = [str(tmp_path / "python")]
+    paths = [str(tmp_path / "python") + ("/" if place == "folder and a slash" else "")]
     if place == "zip":
         archive = shutil.make_archive(str(tmp_path / "lib" / "pyspark"), "zip", tmp_path / "python")
         paths = [archive, str(tmp_path / "lib" / "py4j-0.10.9.7-src.zip")]

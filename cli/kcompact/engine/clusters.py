@@ -124,8 +124,8 @@ def _refuse_two_versions() -> None:
     if version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
         raise EngineError(
             f"SPARK_HOME is Spark {version}, and the PySpark that Python finds here is {pyspark.__version__}",
-            hint="have it find the one of SPARK_HOME:"
-            ' export PYTHONPATH=$(echo "$SPARK_HOME"/python/lib/*.zip | tr " " :)',
+            hint=f"unset SPARK_HOME where the cluster is of {pyspark.__version__}, too; else have Python find"
+            ' the PySpark of SPARK_HOME: export PYTHONPATH=$(echo "$SPARK_HOME"/python/lib/*.zip | tr " " :)',
         )
 
 

@@ -219,7 +219,7 @@ def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
     if _TOO_LARGE in text:
         place = "a file of Spark's" if java is None else java.folder.parent
         return write_error(place, OSError(errno.EFBIG, _TOO_LARGE))
-    if (missing := _MISSING_MODULE.search(text)) is not None:  # in a notebook's session, most likely
+    if java is None and (missing := _MISSING_MODULE.search(text)) is not None:  # in the caller's session
         return EngineError(
             f"Spark's workers cannot import {missing[1]}: their Python is another one than this",
             hint=f"set PYSPARK_PYTHON={sys.executable} before the Spark session is made",

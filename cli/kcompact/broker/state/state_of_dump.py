@@ -116,8 +116,9 @@ class StateOfDump:
                 f" {','.join(partitions)} -o FILE{number or ''}"
                 for number, (topic, partitions) in enumerate(by_topic.items())
             )
+            verb, pronoun = ("is", "that") if len(needed) == 1 else ("are", "those")
             hint = (
-                f"of {path} only {few(needed)} {'is' if len(needed) == 1 else 'are'} needed: give that alone,"
+                f"of {path} only {few(needed)} {verb} needed: give {pronoun} alone,"
                 f" such as the output of {' and of '.join(commands)}"
             )
         return InputError(

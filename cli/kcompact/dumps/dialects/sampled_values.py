@@ -13,7 +13,7 @@ def values_at(sample: list[Row], dotted: str | None) -> Iterator[Any]:
     """The values of the sampled rows at a path; rows without it are left out."""
     if dotted is None:
         return iter(())
-    column = [row[dotted] for row in sample if dotted in row]  # of CSV, dots and all; or of one name
+    column = [row[dotted] for row in sample if dotted in row]  # a column may have dots in its name
     if column and dotted:
         return iter(column)
     values: list[Any] = [*sample]

@@ -56,7 +56,7 @@ def class_path() -> tuple[Path, ...]:
     if not jars:
         raise EngineError(
             f"{package_folder('pyspark')}: this PySpark comes without Spark's Java part",
-            hint="pip uninstall pyspark-client, then pip install --force-reinstall pyspark",
+            hint="pip uninstall pyspark-client, if it is installed; pip install --force-reinstall pyspark",
         )
     return tuple(sorted(jars, key=lambda jar: (_rank(jar.name), jar.name)))
 

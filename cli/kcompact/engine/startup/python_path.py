@@ -26,9 +26,9 @@ def leave_out_other_sparks() -> None:
     """Have this process import the PySpark whose Java is to be started, unless it has one already."""
     if "pyspark" in sys.modules:
         return
-    for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-        if entry in sys.path and _is_of_other_spark(entry):
-            sys.path.remove(entry)
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    named = {os.path.abspath(entry) for entry in entries}  # noqa: PTH100  as Python has them in its path
+    sys.path[:] = [entry for entry in sys.path if entry not in named or not _is_of_other_spark(entry)]
 
 
 def _is_of_other_spark(entry: str) -> bool:
