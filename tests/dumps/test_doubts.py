@@ -246,6 +246,16 @@ def test_empty_keys_of_json_may_be_none_where_no_record_lacks_one(tmp_path: Path
     assert open_one(path, dialect="kcl").files[0].dialect.notes == ()
 
 
+@pytest.mark.parametrize("contents", [[("a", "1"), ("", "2")], [(None, "1"), ("", "2")]])
+def test_what_the_user_says_of_empty_keys_holds_for_a_single_one(
+    contents: list[tuple[Any, Any]], tmp_path: Path
+) -> None:
+    """It did nothing where fewer than two of the first keys were empty: later ones counted as one key."""
+    path = envelopes(tmp_path / "t.jsonl", contents)
+    assert pairs(path, missing_key="null")[-1] == (None, b"2")
+    assert pairs(path, missing_key="empty")[-1] == (b"", b"2")
+
+
 def test_empty_base64_may_be_null_where_nothing_is(tmp_path: Path) -> None:
     """Go's ``EncodeToString(nil)`` and Python's ``b64encode(key or b"")`` are empty: no note told of it."""
     path = envelopes(tmp_path / "t.jsonl", [("azE=", "dg==")] + [("", "")] * 2)

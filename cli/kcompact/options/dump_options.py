@@ -39,8 +39,8 @@ class ReadingOptions(OptionGroup):
         "How a tombstone is written; none: no text is a tombstone.", "null|missing|empty|none|literal:TEXT"
     )
     missing_key: str | None = option(
-        "What a missing key means: no key (null), or an empty key; text: an empty key, and a word such as"
-        " null is a key as well.",
+        "What a missing key means: no key (null; so does an empty one where nobody knows how the tool writes"
+        " none), or an empty key; text: an empty key, and a word such as null is a key as well.",
         "null|empty|text",
     )
     columns: str | None = option("Names of the columns of text without a header line, in order.", "NAME,...")

@@ -195,8 +195,14 @@ def _may_mean_none(sample: _Sample, dialect: Dialect) -> bool:
     Go's ``string(key)`` writes no key as an empty one; read as such, all those records would have one key.
     """
     keys = [*values_at(sample.rows, dialect.key.place)]
-    is_open = sample.layout != "csv_lines" and not dialect.sure and dialect.key.encoding in ("text", "base64")
+    is_open = _may_write_none_as_empty(sample, dialect)
     return is_open and keys.count("") > 1 and None not in keys and len(keys) == len(sample.rows)
+
+
+def _may_write_none_as_empty(sample: _Sample, dialect: Dialect) -> bool:
+    """Whether nobody knows how the tool writes "no key"; of CSV its quotes tell (``csv_writers``)."""
+    is_text = dialect.key.encoding in ("text", "base64")
+    return sample.layout != "csv_lines" and not dialect.sure and is_text
 
 
 def _ask_for_rounded_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
@@ -226,7 +232,7 @@ def _ask_for_rounded_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
 
 def _with_options(sample: _Sample, dialect: Dialect) -> Dialect:
     """The dialect as the user's options have it, and without the clock of a tool's own. Raises InputError."""
-    if sample.options.missing_key is not None and _may_mean_none(sample, dialect):
+    if sample.options.missing_key is not None and _may_write_none_as_empty(sample, dialect):
         doubtful = dialect.key.doubtful | forms("empty")
         dialect = replace(dialect, key=replace(dialect.key, doubtful=doubtful))
     dialect = with_options(dialect, sample.options)
