@@ -83,6 +83,28 @@ def test_what_was_written_is_read_back(
         assert read(dump) == survivors
 
 
+@pytest.mark.parametrize("target", LOSSLESS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "b3JkZXItMQ==",
+        "b3JkZXItMTIz",
+        "b'1'",
+        'b"1"',
+        "[B@3cd661db",
+        "<memory at 0x7f3a5c0d1a00>",
+        "System.Byte[]",
+    ],
+)
+def test_text_that_looks_like_something_else_stays_text(tmp_path: Path, target: str, text: str) -> None:
+    """A producer has sent it so; read as what it looks like, keys and values would be others."""
+    survivors = [Record("t", 0, at, 5, text.encode(), text.encode(), (), "create") for at in range(3)]
+    with open_one(write(tmp_path, target, survivors)) as dump:
+        _, notes = index_all(dump)
+        check_notes(dump, notes)
+        assert read(dump) == survivors
+
+
 @pytest.mark.parametrize("source", LOSSLESS)
 @pytest.mark.parametrize("target", LOSSLESS)
 def test_conversions_keep_every_byte(tmp_path: Path, source: str, target: str) -> None:

@@ -46,7 +46,6 @@ from kcompact.dumps.detect.likely_encodings import (
     note_on_base64_columns,
     note_on_base64_values,
     notes_on_printed_bytes,
-    refuse_addresses,
     with_encodings,
 )
 from kcompact.dumps.dialects.dialect import DATA_ROLES, JSON, Dialect, forms
@@ -54,6 +53,7 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import AVRO, PARQUET, guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import refuse_likely_places, refuse_windows
+from kcompact.dumps.dialects.printed_objects import refuse_addresses
 from kcompact.dumps.dialects.sampled_values import Row, names_far_within, texts_among, values_at
 from kcompact.dumps.dialects.unexported import is_size, refuse_other_spelling
 from kcompact.dumps.json.late_members import late_names

@@ -1,6 +1,6 @@
 """Texts that are base64 or hex though nothing says so: by lengths or letters, or as they decode to text.
 
-And those that are what Python or Java prints of bytes, and numbers that somebody has rounded.
+And those that are what Python prints of bytes, and numbers that somebody has rounded.
 """
 
 import re
@@ -10,13 +10,13 @@ from itertools import chain, islice
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
+from kcompact.dumps.dialects.printed_objects import kind_of_object, refuse_addresses
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import by_jq, shown
 from kcompact.dumps.text.csv_quoting import Cells
-from kcompact.dumps.text.csv_reader import NULL_TEXTS, may_cut_key
-from kcompact.errors import InputError
+from kcompact.dumps.text.csv_reader import may_cut_key
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
 _LOOKED_AT = 200
@@ -46,6 +46,16 @@ def may_be_base64(texts: Iterable[str]) -> bool:
     if not decoded:
         return False
     return any(_as_a_line(text).endswith(b"=") for text in distinct) or all(map(is_printable, decoded))
+
+
+def may_be_misread(text: str) -> bool:
+    """Whether text, beside others like it, is taken for base64, or for what a program prints of bytes."""
+    if _BASE64_LETTERS.fullmatch(text):
+        return likely_base64([text], 1)
+    return PYTHON_BYTES.fullmatch(text) is not None or kind_of_object(text) != ""
+
+
+_BASE64_LETTERS = re.compile(r"[A-Za-z0-9+/=\r\n]+")
 
 
 def doubtful_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
@@ -93,36 +103,6 @@ def is_printable(data: bytes) -> bool:
         return all(character.isprintable() or character in "\t\r\n" for character in data.decode())
     except UnicodeDecodeError:
         return False
-
-
-_OBJECTS = {  # what programs print of an object that has no text of its own
-    "addresses of Java": r"(?:\[(?:[A-Z]|L[\w.$]+;)|(?:\w+\.)+[A-Z][\w$]*)@[0-9a-f]{1,8}",
-    "names of Java": r"java\.nio\.\w+\[pos=\d+ lim=\d+ cap=\d+\]",
-    "addresses of Python": r"<\w[-\w. <]* at 0x[0-9a-fA-F]+>+",
-    "addresses of Ruby": r"#<[\w:]+:0x[0-9a-f]+>",
-    "names of .NET": r"System\.\w+(?:<\w+>)?\[\d*\]",
-    "names of JavaScript": r"\[object \w+\]",
-    "Node's prints of Buffer": r"<Buffer(?: [0-9a-f]{2})*(?: \.\.\. \d+ more bytes?)?>",  # cut, and no bytes
-}
-
-
-def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
-    """Raise InputError where all keys or values, but words for null, are addresses or names of objects.
-
-    Not of JavaScript's values, which producers have sent, too.
-    """
-    texts = [text for text in texts_among(values) if text not in NULL_TEXTS.values()]
-    kinds = [*map(_kind_of_object, texts)]
-    if kinds and all(kinds) and (role == "key" or kinds[0] != "names of JavaScript"):
-        raise InputError(
-            f"{path}: {role}s such as {texts[0][:80]} are {kinds[0]} objects: the data were not exported",
-            hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key));"
-            " or export as JSON lines (kcat -J)",
-        )
-
-
-def _kind_of_object(text: str) -> str:
-    return next((kind for kind, pattern in _OBJECTS.items() if re.fullmatch(pattern, text)), "")
 
 
 def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
@@ -265,9 +245,10 @@ def with_encodings(path: str, dialect: Dialect, sample: list[Row], options: Read
 
 def _encoding_of(path: str, role: DataRole, dialect: Dialect, sample: list[Row]) -> str:
     """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
-    declared, place = dialect.of(role).encoding, dialect.of(role).place
+    declared, place, marker = dialect.of(role).encoding, dialect.of(role).place, dialect.of(role).marker
     if declared != "text":
         return declared
+    sample = [row for row in sample if marker is None or not row.get(marker)]
     if not dialect.byte_exact:  # else a producer sent such texts, and they are the bytes that Kafka has
         refuse_addresses(path, role, values_at(sample, place))
         texts = (text for text in texts_among(values_at(sample, place)) if text != PYTHON_NONE)

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from kcompact.dumps.detect.likely_encodings import may_be_misread
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.timestamps import spelt_in_ms
 from kcompact.dumps.writers.writer import Writer, in_chunks, where
@@ -18,8 +19,9 @@ class JsonLinesWriter(Writer):
     """``{"topic", "partition", "offset", "timestamp", "key", "value"}``, and what else the record has.
 
     ``"key_encoding": "base64"`` and ``"value_encoding": "base64"`` are beside a key or value that is not
-    text; ``"encoding": "base64"`` in a header beside its value. A timestamp that others would take for
-    microseconds is text, ``CreateTime:1700000000000000``.
+    text, ``"text"`` beside text that looks like base64, or like bytes as programs print them; ``"encoding":
+    "base64"`` is in a header beside its value. A timestamp that others would take for microseconds is text,
+    ``CreateTime:1700000000000000``.
     """
 
     suffix = ".jsonl"
@@ -40,12 +42,20 @@ def envelope(record: Record) -> dict[str, Any]:
     if record.timestamp_type is not None or isinstance(fields["timestamp"], str):
         fields["timestampType"] = record.timestamp_type
     for role, data in (("key", record.key), ("value", record.value)):
-        fields[role], encoding = as_text(data)
+        fields[role], encoding = _told(data)
         if encoding is not None:
             fields[f"{role}_encoding"] = encoding
     if record.headers:
         fields["headers"] = [header(name, value) for name, value in record.headers]
     return fields
+
+
+def _told(data: bytes | None) -> tuple[str | None, str | None]:
+    """A key or value as text, and the encoding where a reader might guess another one."""
+    text, encoding = as_text(data)
+    if text is not None and encoding is None and may_be_misread(text):
+        return text, "text"
+    return text, encoding
 
 
 def as_text(data: bytes | None) -> tuple[str | None, str | None]:
@@ -103,8 +113,8 @@ class CsvWriter(Writer):
 
 
 def _row(record: Record) -> bytes:
-    key, key_encoding = as_text(record.key)
-    value, value_encoding = as_text(record.value)
+    key, key_encoding = _told(record.key)
+    value, value_encoding = _told(record.value)
     headers = orjson.dumps([header(*pair) for pair in record.headers]).decode() if record.headers else None
     cells = [
         _quoted(record.topic),
