@@ -68,6 +68,13 @@ AMBIGUOUS = {
             "timestamp,partition,offset,headers,key,value": [(b"DE", b"Ann"), (b"DE", b"Bob")],
         },
     ),
+    "a key with a colon, or headers of which a value has a comma": (
+        f"{PLACE}0\tid:7,8\tk\tone\n{PLACE}1\tid:7,8\tk\ttwo\n",
+        {
+            "timestamp,partition,offset,key,value": [(b"id:7,8", b"k\tone"), (b"id:7,8", b"k\ttwo")],
+            "timestamp,partition,offset,headers,key,value": [(b"k", b"one"), (b"k", b"two")],
+        },
+    ),
     "headers, or a key": (
         f"{PLACE}0\tapp:billing\tone\n{PLACE}1\tapp:billing\ttwo\n",
         {"timestamp,partition,offset,key,value": [(b"app:billing", b"one"), (b"app:billing", b"two")]},

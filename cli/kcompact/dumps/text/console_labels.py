@@ -19,8 +19,7 @@ LABELS = {
     "delivery": re.compile(rb"Delivery:(?:\d+|NOT_PRESENT)$"),
     "epoch": re.compile(rb"Epoch:(?:\d+|NOT_PRESENT)$"),
 }
-_HEADERS = re.compile(rb"NO_HEADERS$|[^,:]+:[^,]*(?:,[^,:]+:[^,]*)*$")
-_ODD_HEADERS = re.compile(rb"NO_HEADERS$|[^:]*:")  # an empty name, a value with a comma
+_HEADERS = re.compile(rb"NO_HEADERS$|[^:]*:")  # names may be empty, and values hold a comma
 NOISE = re.compile(rb"Processed a total of \d+ messages$")
 
 _DATED = re.compile(rb"(?:CreateTime|LogAppendTime):\d{4}-\d\d-\d\d")
@@ -62,8 +61,7 @@ def _tails(rows: list[list[bytes]], width: int, has_partition: bool) -> list[Col
     if width <= 1:
         return [("value",)] * width
     has_headers = any(cells[0] == b"NO_HEADERS" for cells in rows)
-    shape = _ODD_HEADERS if has_headers else _HEADERS
-    may_have_headers = all(shape.match(cells[0]) and not reads_as_json(cells[0]) for cells in rows)
+    may_have_headers = all(_HEADERS.match(cells[0]) and not reads_as_json(cells[0]) for cells in rows)
     if width == len(("key", "value")):
         columns: list[Columns] = [("headers", "value")] if may_have_headers else []
         return columns if has_headers else [("key", "value"), *columns]
