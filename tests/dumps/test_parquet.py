@@ -472,6 +472,7 @@ _OPEN_FLIPPED = """
 import sys
 from pathlib import Path
 from dump_pipeline import index_all, open_one
+from kcompact.dumps.note_checks import check_notes
 from kcompact.errors import InputError
 path, begin = Path(sys.argv[1]), int(sys.argv[2])
 whole = path.read_bytes()
@@ -480,7 +481,9 @@ for at in range(begin, len(whole) - 8, 3):
     print(at, flush=True)
     try:
         with open_one(path) as dump:
-            index_all(dump)
+            rows, notes = index_all(dump)
+            check_notes(dump, notes)
+            assert len(rows) == 90
     except InputError:
         pass
 """
@@ -499,6 +502,31 @@ def test_a_table_of_contents_at_odds_with_itself_is_refused(tmp_path: Path) -> N
     )
     assert ended.returncode == 0, ended.stdout[-9:] + ended.stderr
     assert len(ended.stdout.splitlines()) == len(range(begin, begin + footer_bytes, 3))
+
+
+_GROUP_ROWS, _ALL_ROWS = (b"\x16\x3c\x26", b"\x16\x3a\x26"), (b"\xb4\x01\x19", b"\xb2\x01\x19")  # one fewer
+
+
+@pytest.mark.parametrize(
+    ("lies", "said"),
+    [
+        ([_GROUP_ROWS], "it says 90 rows, and 89 in its row groups"),
+        ([_GROUP_ROWS, _ALL_ROWS], "a row group of 29 rows has 30 values in a column"),
+        ([(b"\x05value", b"\x05valve")], "valve of type BYTE_ARRAY is value of type BYTE_ARRAY elsewhere"),
+    ],
+)
+def test_rows_or_columns_that_a_table_of_contents_denies_are_missed(
+    tmp_path: Path, lies: list[tuple[bytes, bytes]], said: str
+) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(90), row_group_size=30, store_schema=False)
+    begin = -8 - int.from_bytes(path.read_bytes()[-8:-4], "little")
+    body, footer = path.read_bytes()[:begin], path.read_bytes()[begin:]
+    for truth, lie in lies:
+        assert truth in footer
+        footer = footer.replace(truth, lie, 1)
+    path.write_bytes(body + footer)
+    with pytest.raises(InputError, match=said):
+        open_one(path)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -1,13 +1,11 @@
 """A Parquet file through pyarrow: its row groups, their rows some at a time, and damage by its row group."""
 
-import io
 import os
 import re
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -15,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.digits import LONG_MAX
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError, UnreadableError
 from kcompact.storage.object_stores import is_address
@@ -160,49 +157,6 @@ def reading_footer(path: str, data: ParquetInput) -> Iterator[None]:
             ) from error
         reason = f"the Parquet file's table of contents cannot be read ({first_line(error)})"
         raise InputError(f"{path}: {reason}", hint=DAMAGED_HINT) from error
-
-
-class _NoBytes(io.RawIOBase):
-    """An endless file whose first read raises _NoBytesError: all that a reader checks before is in order."""
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return LONG_MAX
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        del offset, whence
-        return LONG_MAX
-
-    def read(self, size: int = -1) -> bytes:
-        del size
-        raise _NoBytesError
-
-
-class _NoBytesError(Exception):
-    """A row group's first byte was asked for: the table of contents is in order, as far as it is checked."""
-
-
-def check_columns(about: "parquet.FileMetaData") -> None:
-    """Raise OSError or ValueError where a table of contents is at odds with itself on a column.
-
-    Whoever asks it for such a column ends the process, as nothing in Python catches what C++ throws there;
-    a reader of rows says what is wrong.
-    """
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(_NoBytes(), metadata=about, buffer_size=_END.size, pre_buffer=False) as reader:
-        for number in range(about.num_row_groups):
-            with suppress(_NoBytesError):
-                reader.read_row_group(number, use_threads=False)
-    for number, column in product(range(about.num_row_groups), range(about.num_columns)):
-        chunk, declared = about.row_group(number).column(column), about.schema.column(column).physical_type
-        if chunk.physical_type != declared:
-            raise ValueError(f"{chunk.path_in_schema} is {declared} and {chunk.physical_type} at once")
 
 
 def row_groups(file: "parquet.ParquetFile", data: ParquetInput) -> list[RowGroup]:

@@ -37,13 +37,13 @@ from kcompact.dumps.parquet.parquet_columns import (
     takes_no_null,
     without_views,
 )
+from kcompact.dumps.parquet.parquet_contents import check_contents
 from kcompact.dumps.parquet.parquet_file import (
     GROUP_SHIFT,
     ParquetInput,
     RowGroup,
     bad_row_group,
     batches_of,
-    check_columns,
     input_of,
     naming,
     open_parquet,
@@ -76,7 +76,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
     with open_parquet(path, data) as source:
         refuse_encrypted(path, data, source)
         with reading_footer(path, data):
-            check_columns(source.metadata)
+            check_contents(source.metadata)
             schema, groups, form = source.schema_arrow, row_groups(source, data), form_of(source)
             columns = columns_of(path, schema)
             refuse_variants(path, source)
