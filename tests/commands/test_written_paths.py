@@ -1,5 +1,6 @@
 """No command line destroys a dump, or anything else that kcompact did not write."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,21 @@ def test_what_would_destroy_something_is_refused(line: str, words: str, place: P
     run = kcompact(*(line + " ").split(" ") if line.endswith("-o") else line.split())
     assert (run.exit_code, words in run.stderr) == (2, True), run.stderr
     assert contents(place) == before
+
+
+def test_a_file_on_standard_input_is_kept_as_an_input_is(place: Path, kcompact: Cli) -> None:
+    dump, standard_input = place / "d" / "in" / "a.jsonl", os.dup(0)
+    try:
+        with dump.open("rb") as redirected:
+            os.dup2(redirected.fileno(), 0)
+        for part in ([], ["--partitions", "0"]):
+            run = kcompact("compact", "-", "-o", dump, "--overwrite", *part)
+            assert run.exit_code == 2, run.stderr
+            assert f"-o {dump} is an input of this run, /dev/stdin" in run.stderr.replace("\n", "")
+    finally:
+        os.dup2(standard_input, 0)
+        os.close(standard_input)
+    assert dump.read_bytes() == ORDERS.read_bytes()
 
 
 @pytest.mark.parametrize(

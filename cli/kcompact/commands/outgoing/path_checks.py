@@ -36,9 +36,7 @@ def check_paths(
     summary = summary_file(annotations)
     if summary is not None:
         targets = [*targets, WrittenPath(summary, STEP_SUMMARY)]
-    sources = [
-        source for dump in dumps if dump != STDIN and not is_address(dump) for source in _sources(dump)
-    ]
+    sources = [source for dump in dumps if not is_address(dump) for source in _sources(dump)]
     sources += [source for other in others if other for source in _sources_or_missing(other)]
     check_apart(sources, targets)
     for source in sources:
@@ -57,6 +55,8 @@ def _is_standard_input(path: str) -> bool:
 
 
 def _sources(dump: str) -> list[ReadPath]:
+    if dump == STDIN:
+        return [ReadPath("/dev/stdin")]  # it may be a file
     files = tuple(path for group in grouped(find_files([dump])) for path in group.values())
     if is_folder(dump):
         return [ReadPath(dump, files, is_compacted=True)]
