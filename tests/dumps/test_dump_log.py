@@ -46,6 +46,25 @@ def test_keys_and_payloads_may_hold_what_looks_like_labels_or_lines(tmp_path: Pa
     assert contents_of(path) == [("shop.orders", 3, *record) for record in encoded]
 
 
+def test_records_that_do_not_follow_the_line_of_their_batch_are_missed(tmp_path: Path) -> None:
+    """An export that was cut off ends in the line of a batch more often than in a record's."""
+    path = tmp_path / "log.txt"
+    two = (
+        BATCH.format(0).replace("count: 1", "count: 2") + record_line(0, "a", "v") + record_line(1, "b", "w")
+    )
+    whole = HEADER + two + BATCH.format(2) + record_line(2, "c", "x")
+    second, last = whole.index("| offset: 1"), whole.index("baseOffset: 2")
+    for end in (second, last + len("baseOffset: 2 last"), whole.index("| offset: 2")):
+        path.write_text(whole[:end])
+        with pytest.raises(InputError, match="1 record of the batch that begins here did not follow"):
+            contents_of(path)
+    path.write_text(whole[:second] + whole[last:])
+    with pytest.raises(InputError, match=r"log.txt:3: 1 record of the batch that begins here did not follow"):
+        contents_of(path)
+    path.write_text(whole)
+    assert len(contents_of(path)) == 3
+
+
 @pytest.mark.parametrize("key", ["a endTxnMarker: ABORT", "a controlType: 5", "a KRaftVersion b"])
 def test_tombstones_of_keys_that_look_like_control_records_are_records(key: str, tmp_path: Path) -> None:
     path = write(tmp_path / "log.txt", [(key, "v"), (key, None)])

@@ -19,7 +19,7 @@ from kcompact.dumps.records.reading import REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import timestamp_type
-from kcompact.dumps.text.dump_log_fields import fields_of, names_beside
+from kcompact.dumps.text.dump_log_fields import fields_of, names_beside, records_in_batch, refuse_missing
 from kcompact.dumps.text.lines import lines_of, newline_of
 from kcompact.errors import UnreadableError
 
@@ -95,6 +95,7 @@ class DumpLog(FramedLayout):
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Records; lines about files and batches, and control records, are left out."""
         pending: list[Frame] = []
+        missing, batch_position = 0, start
         for line in lines_of(file.data_path, start, end):
             text = line.data.removeprefix(file.shape.indent)
             if _OF_INDEX.match(text):
@@ -106,6 +107,10 @@ class DumpLog(FramedLayout):
             if text.startswith(RECORD_STARTS + _OTHER_STARTS):
                 yield from _finished(pending, notes)
                 pending = [line] if text.startswith(RECORD_STARTS) else []
+                missing -= len(pending)
+                if not pending:
+                    refuse_missing(missing, batch_position)
+                    missing, batch_position = records_in_batch(text), line.position
             elif pending:
                 pending.append(line)
             elif line.data.strip():
@@ -115,6 +120,7 @@ class DumpLog(FramedLayout):
                     position=line.position,
                 )
         yield from _finished(pending, notes)
+        refuse_missing(missing, batch_position)
 
     def placed(self, file: DumpFile, position: int, record: Record) -> Record:
         """The record in the log of its section."""

@@ -1,10 +1,12 @@
-"""The fields between offset and key in a line of kafka-dump-log, as its versions name them."""
+"""The fields in lines of kafka-dump-log, as its versions name them, between offset and key or of a batch."""
 
 import re
 
+from kcompact.counted import counted
 from kcompact.errors import UnreadableError
 
 _FIELD = re.compile(rb" (\w+): +(\S+)")
+_COUNT = re.compile(rb"baseOffset: \d+ lastOffset: \d+ count: (\d+) ")
 _TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")
 _OLD_SIZE = "payloadsize"  # of Kafka 0.10, which prints no keysize where there is no key
 _UNPACKED = {b"none", b"nocompressioncodec"}
@@ -36,3 +38,16 @@ def names_beside(text: bytes) -> list[str]:
     """The names of the fields that are no part of a record."""
     names = (name.decode() for name, _ in _FIELD.findall(text))
     return [name for name in names if name.lower() not in _READ]
+
+
+def records_in_batch(line: bytes) -> int:
+    """How many records follow the line of a batch, if it says so; at least one where the line is cut off."""
+    count = _COUNT.match(line)
+    return int(count[1]) if count else int(not line.endswith(b"\n"))
+
+
+def refuse_missing(records: int, position: int) -> None:
+    """Raise UnreadableError where records did not follow the line of their batch, which begins there."""
+    if records > 0:
+        reason = f"{counted(records, 'record')} of the batch that begins here did not follow"
+        raise UnreadableError(reason, "was the output edited or cut? print it again", position=position)
