@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dump_pipeline import index_all, judged, open_one
+from dump_pipeline import ONE_SPLIT, index_all, judged, open_one
 from kcompact.dumps.detect.candidate import lines_in
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.layout import Chosen
@@ -234,3 +234,18 @@ def test_line_ends_that_agree_or_follow_no_text_are_fine(
     tmp_path: Path, text: str, values: list[bytes]
 ) -> None:
     assert checked(tmp_path / "t-0.csv", text, {}) == values
+
+
+@pytest.mark.parametrize("split_bytes", [1, ONE_SPLIT])
+def test_a_last_line_without_an_end_is_told_where_its_text_may_be_cut_off(
+    tmp_path: Path, split_bytes: int
+) -> None:
+    told = "1 line without an end, the last one: if the export was cut off there, the last cell was, too"
+    lines = "topic,partition,offset,timestamp,key,value\n" + "t,0,0,5,a,v\n" * 40
+    path = tmp_path / "dump.csv"
+    for end in ("t,0,1,5,b,val", "t,0,1,5,b,"):
+        path.write_text(lines + end)
+        assert [note for note in judged(path, split_bytes) if told in note] == [f"{path}: {told}"]
+    for end in ("t,0,1,5,b,val\n", 't,0,1,5,b,"val"', 't,0,1,5,b,"{""a"":1}"'):
+        path.write_text(lines + end)
+        assert [note for note in judged(path, split_bytes) if told in note] == []

@@ -18,7 +18,7 @@ _OfDoubtfulTimes = Literal[
     "ten_digit_timestamps", "calendar_dates", "calendar_timestamps", "day_numbers", "fractional_seconds"
 ]
 _OfCells = Literal["quoted_cells", "freely_quoted_cells", "quoted_words", "escapes"]
-_OfRows = Literal["rows_within_quotes", "cr_lf_rows", "blank_lines", "trailing_null_element"]
+_OfRows = Literal["rows_within_quotes", "cr_lf_rows", "blank_lines", "open_lines", "trailing_null_element"]
 _OfTools = Literal["skipped_noise_lines", "skipped_unknown_lines", "skipped_control_records", "abort_markers"]
 
 CountName = (

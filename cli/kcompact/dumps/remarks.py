@@ -24,6 +24,7 @@ _NAMES_ALONE = (
 )
 _REPLACED = "with U+FFFD, which kafka-dump-log prints for bytes that are no UTF-8: kcat -J keeps them"
 _BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
+_OPEN = "without an end, the last one: if the export was cut off there, the last cell was, too"
 _ZONELESS = "without a time zone: read as UTC"
 _ODD_TIMES: dict[CountName, str] = {
     "ten_digit_timestamps": "have ten digits: are they seconds? They are read as milliseconds",
@@ -46,6 +47,7 @@ _REMARKS: dict[CountName, tuple[str, str]] = {
     "scaled_timestamps": ("timestamp", "of 15 digits or more taken for micro- or nanoseconds"),
     "zoneless_timestamps": ("timestamp", _ZONELESS),
     "blank_lines": ("blank line", _BLANK),
+    "open_lines": ("line", _OPEN),
     "trailing_null_element": ("null", "after the last record left out"),
 }
 """By count: what was counted, and what is to be said about it."""

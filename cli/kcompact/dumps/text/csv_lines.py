@@ -1,15 +1,16 @@
 """CSV, with or without a header line; a record may span lines inside quotes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import numpy as np
+import pyarrow as pa
 
 from kcompact.dumps.json.json_scan import chunks_of
 from kcompact.dumps.records.framed import NOISE_LINES, Frame
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.text.between_records import is_of_kcat, refuse_kcat_within, refuse_telling
 from kcompact.dumps.text.console_labels import NOISE
 from kcompact.dumps.text.csv_quoting import QUOTING_HINT
@@ -21,6 +22,8 @@ _COUNTED_BYTES = 256 << 10  # stay in the processor's cache
 _MOST_THREADS = 8
 CR_LF_ROWS: Final = "cr_lf_rows"  # a count of SplitNotes
 BLANK_LINES: Final = "blank_lines"  # likewise, behind rows whose last cell may have ended in a line end
+OPEN_LINES: Final = "open_lines"  # likewise: the last one, if a cell goes on to the end of the file
+_LAST_BYTES = b'\r\n"}]'  # behind which no text was cut off
 _UNFINISHED = "a quoted field does not end before the file does"
 
 
@@ -39,6 +42,16 @@ class CsvLines(LineLayout):
         """Likewise, where no line end can be quoted."""
         is_whole = not file.shape.splittable or file.data_bytes - file.shape.start <= split_bytes
         return super().cut(file, source, split_bytes) if is_whole or file.shape.quoting == "none" else None
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """As of all lines; a file that ends within one is told by its last byte."""
+        for file, split, notes, *_ in parts:
+            if split.start < split.end == file.data_bytes:
+                last = next(iter(lines_of(file.data_path, split.end - 1, split.end)))
+                notes.count(OPEN_LINES, last.data not in _LAST_BYTES)
+        return super().index_together(parts, extra)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Rows; blank lines are skipped."""
