@@ -18,6 +18,11 @@ from kcompact.dumps.output.outputs import Target
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 KINDS = sorted(CONTAINERS)
 LINES = b"".join(
     b'{"topic":"t","partition":0,"offset":%d,"timestamp":5,"key":"k%d","value":"v"}\n' % (n, n % 7)
@@ -47,6 +52,15 @@ def test_packed_dumps_are_read_as_plain_ones(tmp_path: Path, container: str, avr
         spool = Path(dump.files[0].data_path).parent
         assert spool.exists()
     assert not spool.exists()
+
+
+def test_the_window_of_an_archive_may_have_any_size(tmp_path: Path) -> None:
+    """As after ``zstd --long=31``."""
+    path = tmp_path / "orders.jsonl.zst"
+    with zstd.ZstdFile(path, "wb", options={zstd.CompressionParameter.window_log: 31}) as out:
+        out.write(LINES)
+    with open_one(path) as dump:
+        assert index_all(dump)[0].num_rows == 500
 
 
 @pytest.mark.parametrize("container", KINDS)

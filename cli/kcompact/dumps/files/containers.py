@@ -34,6 +34,9 @@ else:
 _CHUNK_BYTES = 4 << 20
 _PACKED_BYTES = 1 << 20
 _MAGIC_BYTES = 6
+_ANY_WINDOW = {  # zstd --long=31 asks for 2 GiB, beyond what its library takes by itself
+    zstd.DecompressionParameter.window_log_max: zstd.DecompressionParameter.window_log_max.bounds()[1]
+}
 _SKIPPED = b"\x50\x2a\x4d\x18"  # and fifteen others: frames without data, which pzstd writes first
 
 
@@ -117,7 +120,7 @@ CONTAINERS = {
     "zstd": Container(
         magic=b"\x28\xb5\x2f\xfd",
         suffixes=(".zst", ".zstd"),
-        read=zstd.ZstdFile,
+        read=partial(zstd.ZstdFile, options=_ANY_WINDOW),
         write=partial(zstd.ZstdFile, mode="wb", options={zstd.CompressionParameter.checksum_flag: 1}),
         errors=(EOFError, zstd.ZstdError),
     ),
