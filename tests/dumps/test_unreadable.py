@@ -67,15 +67,25 @@ def test_every_file_is_named() -> None:
     files = [
         UnreadableFile((f"{name}.gz",), InputError(f"{name}.gz: cut off", hint="again")) for name in "abc"
     ]
-    assert refuse(files[:1], keep_going=False) is files[0].error
-    error = refuse(files, keep_going=False)
+    assert refuse(files[:1], keep_going=False, is_all=True) is files[0].error
+    error = refuse(files, keep_going=False, is_all=False)
     assert error.message == "3 files cannot be read: a.gz: cut off; b.gz: cut off; c.gz: cut off"
-    assert "--keep-going" in (error.hint or "")
+    assert error.hint == "again; --keep-going leaves out the logs that these files may hold records of"
+
+
+def test_what_leaves_out_files_is_not_proposed_where_no_file_can_be_read() -> None:
+    files = [
+        UnreadableFile((f"{name}.gz",), InputError(f"{name}.gz: cut off", hint="again")) for name in "ab"
+    ]
+    for keep_going in (False, True):
+        error = refuse(files, keep_going=keep_going, is_all=True)
+        assert type(error) is InputError
+        assert error.hint == "again"
 
 
 def test_an_error_that_names_no_file_is_that_of_an_option_and_comes_as_it_is() -> None:
     files = [UnreadableFile((name,), InputError("--tombstone bad", hint="it is null")) for name in "abc"]
-    assert refuse(files, keep_going=False) is files[0].error
+    assert refuse(files, keep_going=False, is_all=True) is files[0].error
 
 
 def test_what_is_left_out_travels_with_the_error() -> None:

@@ -112,7 +112,7 @@ def open_dump(
         unreadable = [file for n in numbers if isinstance(file := opened_files[n], UnreadableFile)]
         if unreadable:
             check_stamps(stamps)
-            raise refuse(unreadable, keep_going=options.keep_going and bool(files))
+            raise refuse(unreadable, keep_going=options.keep_going, is_all=not files)
         files = [replace(file, file_id=file_id) for file_id, file in enumerate(files)]
         dump = Dump(tuple(_agreed(files)), options, stack.pop_all(), stamps, left_out)
         dump.numbers = numbers

@@ -161,7 +161,8 @@ def refuse_rejects(dump: Dump, by_file: Mapping[int, SplitNotes]) -> None:
                 refuse_untrue_name(file.path, error, logs[file.file_id])
             rejecting.append(UnreadableFile((file.path,), error))
     if rejecting:
-        raise refuse(rejecting, keep_going=dump.options.keep_going and len(rejecting) < len(dump.files))
+        is_all = len(rejecting) == len(dump.files)
+        raise refuse(rejecting, keep_going=dump.options.keep_going, is_all=is_all)
     if dump.left_out.files:
         require_logs_left_out(dump.left_out, {dump.files[i].path: of_file for i, of_file in logs.items()})
         every_log = set().union(*logs.values())

@@ -30,20 +30,20 @@ class UnreadableFile:
     error: InputError
 
 
-def refuse(files: Sequence[UnreadableFile], *, keep_going: bool) -> InputError:
-    """The error that names every file; with ``keep_going`` a LeavingOutError."""
+def refuse(files: Sequence[UnreadableFile], *, keep_going: bool, is_all: bool) -> InputError:
+    """The error that names every file; with ``keep_going`` a LeavingOutError, unless none is left."""
     first = files[0].error
-    if keep_going:
+    if keep_going and not is_all:
         paths = frozenset((path, file.error.message) for file in files for path in file.paths)
         return LeavingOutError(LeftOut(paths))
     if len({file.error.message for file in files}) == 1:  # one file, or all meet the fault of an option
         return first
     named = "; ".join(file.error.message for file in files[:MOST_NAMED])
     more = f"; and {len(files) - MOST_NAMED:,} more" if len(files) > MOST_NAMED else ""
-    hint = f"{first.hint}; " if first.hint else ""
+    leaving_out = None if is_all else "--keep-going leaves out the logs that these files may hold records of"
     return InputError(
         f"{len(files):,} files cannot be read: {named}{more}",
-        hint=f"{hint}--keep-going leaves out the logs that these files may hold records of",
+        hint="; ".join(filter(None, [first.hint, leaving_out])) or None,
     )
 
 
