@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -131,6 +132,23 @@ def test_keys_that_are_the_same_json_are_called_so(
     assert (run.exit_code, "hint: --canonical-keys" in run.stdout) == (1, is_the_same)
     run = kcompact("verify", before, after, "--canonical-keys")
     assert (run.exit_code, "hint: --canonical-keys" in run.stdout) == (0 if is_the_same else 1, False)
+
+
+@pytest.mark.parametrize("word", ["\\N", "NULL"])
+def test_what_databases_write_for_null_is_asked_about_beside_the_dump_of_another_tool(
+    word: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """As text it would be a deleted key that came back."""
+    (tmp_path / "after.csv").write_text(f'offset,key,value\n1,"a",{word}\n')
+    rows = [{"key": "a", "value": value, "offset": at} for at, value in enumerate(["1", None])]
+    (tmp_path / "before.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    pair = (tmp_path / "before.jsonl", tmp_path / "after.csv")
+    asked = kcompact("verify", *pair)
+    assert asked.exit_code == 2
+    assert f"1 value is the text {word}, which tools write for null" in asked.stderr
+    answer = f"missing,literal:{word}"  # a value that is not there stays a tombstone in the other dump
+    assert f"--tombstone {shlex.quote(answer)} where it is null" in asked.stderr
+    assert kcompact("verify", *pair, "--tombstone", answer).exit_code == 0
 
 
 def test_the_word_for_null_is_asked_about_so_that_nothing_at_all_stays_a_tombstone_in_the_other_dump(

@@ -140,11 +140,12 @@ def refuse_null_texts(
     *,
     asked: str,
     depends: str,
+    nothing_is_null_beside: bool = False,
 ) -> None:
     """Raise InputError for keys or values (``asked``) that are what databases write for null.
 
     Not where the user, or what is known of the tool, says which text is one. ``all_notes`` are of all files
-    of the dump: the answer is one for all of them.
+    of the dump: the answer is one for all of them. ``nothing_is_null_beside`` as in ``doubt_about``.
     """
     dialect = file.dialect
     is_known = dialect.null_literal is not None and "literal" not in dialect.value.doubtful
@@ -154,8 +155,18 @@ def refuse_null_texts(
         if null.role == asked and null.text in NULLS_OF_DATABASES.values():
             raise InputError(
                 f"{null.of(file)}, and {depends} depends on whether it is one",
-                hint=_answers(null, dialect.null_literal, all_notes),
+                hint=_answers_beside(null)
+                if nothing_is_null_beside
+                else _answers(null, dialect.null_literal, all_notes),
             )
+
+
+def _answers_beside(null: NullText) -> str:
+    """Each way to read the text, beside a dump in which a value that is not there is a tombstone."""
+    both = quote(f"missing,literal:{null.text}")
+    return (
+        f"--tombstone {both} where it is null, in keys and values alike; --tombstone missing where it is text"
+    )
 
 
 def _answers(null: NullText, null_literal: str | None, all_notes: Iterable[SplitNotes]) -> str:

@@ -11,12 +11,13 @@ from kcompact.broker.log_names import LogName
 from kcompact.compact.offset_order import order_of_files, overlapping, unsorted_files
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.dumps.count_names import CountName
-from kcompact.dumps.dialects.dialect import DATA_ROLES
+from kcompact.dumps.dialects.dialect import DATA_ROLES, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.note_checks import check_notes, notes_by_file, refuse_doubts
+from kcompact.dumps.null_texts import refuse_null_texts
 from kcompact.dumps.records.content_hashes import SECRET_BYTES
-from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.record import log_id_of
 from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.dumps.text.csv_reader import CsvShape
@@ -106,6 +107,24 @@ NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
 """A dump without records."""
 
 
+def _refuse_null_values(dump: Dump, by_file: Mapping[int, SplitNotes], others: set[Dialect]) -> None:
+    """Raise InputError for values that databases write for null, beside a dump of another tool's.
+
+    In dumps of one dialect such a text is compared with itself.
+    """
+    for file in dump.files:
+        if any(dialect.name != file.dialect.name for dialect in others):
+            refuse_null_texts(
+                file,
+                by_file[file.file_id],
+                dump.options,
+                by_file.values(),
+                asked="value",
+                depends=_DOUBTS["value"],
+                nothing_is_null_beside=any("missing" in dialect.value.nulls for dialect in others),
+            )
+
+
 def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterable[Dump]) -> Indexed:
     """A dump whose tasks sent these summaries; ``dumps`` are all that are read by the same options."""
     summaries, notes = unpacked(packed)
@@ -115,6 +134,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     dialects = {file.dialect for other in dumps if other is not dump for file in other.files}
     is_null_beside = any("missing" in dialect.value.nulls for dialect in dialects)
     refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_null_beside)
+    _refuse_null_values(dump, by_file, dialects)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
         {summary.log_id: summary.log for summary in summaries},
