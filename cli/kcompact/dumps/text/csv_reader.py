@@ -8,7 +8,7 @@ from itertools import takewhile
 from kcompact.dumps.count_names import ComposedName
 from kcompact.dumps.dialects.dialect import DATA_ROLES, ERRORS, DataRole, Dialect
 from kcompact.dumps.dialects.paths import fields_read
-from kcompact.dumps.json.json_text import end_of_value
+from kcompact.dumps.json.json_text import end_of_value, reads_as_json
 from kcompact.dumps.records.framed import MARK_WITHIN, TextShape
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
@@ -166,7 +166,7 @@ class CsvReader:
         """Count a row in which backslashes may stand for tabs and line ends; JSON has its own."""
         texts = (cells[index] or b"" for role in DATA_ROLES if (index := self._index[role]) is not None)
         for text in texts:
-            if text != rb"\N" and not text.startswith((b"{", b"[")) and _ESCAPE.search(text):
+            if text != rb"\N" and _ESCAPE.search(text) and not reads_as_json(text):
                 self._rules.count("escapes", shown(text.decode("utf-8", "replace")))
                 return
 
