@@ -513,6 +513,7 @@ MARKS = [
     ("op", ["Insert", "UpdateDelete", "UpdateInsert", "Delete"]),  # RisingWave
     ("_change_type", ["insert", "update_preimage", "update_postimage", "delete"]),  # Delta, Iceberg
     ("mz_diff", [1, -1, 1, -1]),  # Materialize
+    ("diff", [1, -1, 1, -1]),  # Pathway
     ("op_type", ["I", "U", "U", "D"]),
 ]
 

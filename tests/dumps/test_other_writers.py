@@ -782,3 +782,19 @@ def test_what_php_cannot_write_as_json_is_no_tombstone(tmp_path: Path) -> None:
     with open_one(path) as dump:
         (reject,) = index_all(dump)[1][0].rejects
     assert "the value is null only because it was not decoded or exported" in reject.reason
+
+
+def test_pathway_s_own_time_is_not_kafka_s(tmp_path: Path) -> None:
+    """With the metadata of its Kafka input, in an order of its own."""
+    place = {"topic": "t", "partition": 1}
+    rows = [
+        {"_metadata": {"timestamp_millis": 17 + at} | place | {"offset": at, "headers": []}, "key": "a"}
+        | {"data": data, "diff": 1, "time": 1_796_006_467_848}
+        for at, data in ((1, None), (0, "v"))
+    ]
+    path = lines(tmp_path / "t.jsonl", *rows)
+    records = records_of(path, fields={"value": "data"})
+    assert [(it.partition, it.offset, it.timestamp_ms, it.value) for it in records] == [
+        (1, 1, 18, None),
+        (1, 0, 17, b"v"),
+    ]

@@ -85,7 +85,7 @@ _CHANGES = (
     | {"+i", "+u", "i", "u", "c", "r", "insert", "update", "upsert", "create", "read"}
     | {*("modify", "updateinsert", "update_insert", "update_after", "update_postimage")}
 )
-_DIFFS = {"1", "-1", "none"}  # Materialize's mz_diff, in rows that tell of progress null
+_DIFFS = {"1", "-1", "none"}  # Pathway's diff; Materialize's mz_diff, in rows that tell of progress null
 
 
 def parsed_values(values: Iterable[bytes | None]) -> list[Any]:

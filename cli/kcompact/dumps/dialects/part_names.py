@@ -19,6 +19,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "timestamp": (
         # A program's own time may lie beside Kafka's: of Spring's message, of the export.
         *("kafka received timestamp", "kafka timestamp ms", "kafka timestamp"),
+        "metadata.timestamp millis",  # Pathway's
         *("timestamp ms", "timestamp", "ts", "time"),  # ClickHouse has seconds beside milliseconds
         "metadata.timestamp",
         *("create time", "log append time"),  # as Kafka calls its types, and Snowflake's connector the field
@@ -161,7 +162,7 @@ def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flag
 
 
 _MARK = re.compile(
-    r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|mzdiff|metadataaction"
+    r"(?:rw|hoodie)?op(?:eration)?(?:type)?|(?:change|row)(?:op|type|kind)|(?:mz)?diff|metadataaction"
 )
 _MARK_OR_FLAG = re.compile(
     f"{_MARK.pattern}|"
