@@ -65,6 +65,7 @@ def test_links_to_files_count_and_links_to_folders_do_not(folder: Path) -> None:
     (folder / "link.jsonl").symlink_to(folder / "part-2.jsonl")
     (folder / "again").symlink_to(folder)
     (folder / "broken.jsonl").symlink_to(folder / "nowhere")
+    (folder / "itself.jsonl").symlink_to(folder / "itself.jsonl")
 
     files = find_files([str(folder)])
 

@@ -40,6 +40,11 @@ def is_file(path: str | Path) -> bool:
     return stat.S_ISREG(mode_of(path))
 
 
+def is_file_entry(entry: os.DirEntry[str]) -> bool:
+    """As ``is_file``, of an entry of a folder, which is asked for less."""
+    return is_file(entry.path) if entry.is_symlink() else entry.is_file()
+
+
 def leads_back(path: str) -> bool:
     """Whether a link leads to a folder that it lies in, at whatever depth."""
     target = os.path.realpath(path)  # Path.resolve raises for a circle of links

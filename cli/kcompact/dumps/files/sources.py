@@ -24,7 +24,7 @@ from kcompact.dumps.files.stored import (
     stored_files,
 )
 from kcompact.errors import InputError
-from kcompact.storage.lookup import is_file, is_folder, is_there, leads_back, raise_error
+from kcompact.storage.lookup import is_file, is_file_entry, is_folder, is_there, leads_back, raise_error
 from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
@@ -259,17 +259,17 @@ def _files_in(folder: str, listing: Listing, seen: set[str] | None = None) -> It
             else:
                 yield from _files_in(entry.path, listing, seen)
         else:
-            if seen is not None and entry.is_file():
+            if seen is not None and is_file_entry(entry):
                 seen.add(entry.path)
             if _is_data(entry, listing):
                 yield entry.path
 
 
 def _is_data(entry: os.DirEntry[str], listing: Listing) -> bool:
-    is_marked, is_file = is_mark([entry.name]), entry.is_file()
-    if is_file and (entry.stat().st_size == 0 or not is_marked):
+    is_marked, is_data = is_mark([entry.name]), is_file_entry(entry)
+    if is_data and (entry.stat().st_size == 0 or not is_marked):
         return entry.stat().st_size > 0  # which the entry keeps
-    if doubtful_place([entry.name]) if is_marked else not is_file and not leads_back(entry.path):
+    if doubtful_place([entry.name]) if is_marked else not is_data and not leads_back(entry.path):
         listing.passed_over.append(entry.path)
     return False
 
