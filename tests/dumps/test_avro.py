@@ -365,6 +365,21 @@ def test_a_cut_file_is_refused_wherever_it_was_cut(tmp_path: Path, codec: str) -
             assert error.hint
 
 
+@pytest.mark.parametrize("codec", ["snappy", "zstandard", "deflate", "bzip2", "xz"])
+def test_a_size_that_takes_in_the_next_block_is_refused(tmp_path: Path, codec: str) -> None:
+    """That block's records would be lost, as what follows a stream counts for nothing."""
+    records = [Record("t", 0, offset, 5, b"k", b"v") for offset in range(2)]
+    header, first, second = avro_bytes(PLAIN, records, codec=codec, block_bytes=1).split(SYNC)[:-1]
+    block, out = io.BytesIO(first), io.BytesIO()
+    count, _ = (fastavro.schemaless_reader(block, "long", None) for _ in ("count", "size"))
+    packed = block.read() + SYNC + second
+    for number in (count, len(packed)):
+        fastavro.schemaless_writer(out, "long", number)
+    path = tmp_path / "dump.avro"
+    path.write_bytes(header + SYNC + out.getvalue() + packed + SYNC)
+    assert "byte " in rejected(path).message
+
+
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("codec", ["snappy", "zstandard", "deflate"])
 def test_damage_is_found_or_harmless(tmp_path: Path, codec: str) -> None:

@@ -111,8 +111,14 @@ def _pack_snappy(unpacked: bytes) -> bytes:
 
 
 def _unpack_deflate(packed: bytes, most_bytes: int) -> bytes:
-    """Some writers, fastavro among them, leave bytes of zlib's checksum after the stream."""
-    return _first_stream(partial(zlib.decompressobj, -zlib.MAX_WBITS), packed, most_bytes)[0]
+    """Some writers, fastavro among them, leave bytes of zlib's checksum after the stream.
+
+    What is longer may be another block, whose records would be lost.
+    """
+    unpacked, trailing = _first_stream(partial(zlib.decompressobj, -zlib.MAX_WBITS), packed, most_bytes)
+    if len(trailing) > _CRC_BYTES:
+        raise zlib.error(f"{len(trailing):,} bytes follow its data")
+    return unpacked
 
 
 CODECS = {
