@@ -300,3 +300,11 @@ def test_text_that_says_what_it_is_is_not_told_of(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(",".join(COLUMNS) + '\n"t",0,0,,,"NULL","NULL",,,\n')
     assert judged(path) == []
+
+
+def test_what_is_remarked_of_several_files_alike_is_said_once(tmp_path: Path) -> None:
+    for partition, last in enumerate(("1,b,2", "1,b,22", "1,b,222\n")):
+        (tmp_path / f"orders-{partition}.csv").write_text(f"offset,key,value\n0,a,1\n{last}")
+    (note,) = [note for note in judged(tmp_path) if "without an end" in note]
+    assert note.startswith(f"{tmp_path}/orders-0.csv: 1 line without an end")
+    assert note.endswith(" (likewise in 1 more file)")

@@ -30,7 +30,7 @@ from kcompact.dumps.null_texts import refuse_null_texts
 from kcompact.dumps.options import Aborts
 from kcompact.dumps.records.framed import FramedLayout, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
-from kcompact.dumps.remarks import remarks_on
+from kcompact.dumps.remarks import remarks_on, together
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import is_address
 
@@ -103,11 +103,20 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
         refuse_newest_first(file, by_file[file.file_id])
         if dump.options.dialect is None:
             ask_whose_quotes(file, by_file[file.file_id])
-    remarks = [text for file in dump.files for text in remarks_on(file, by_file[file.file_id], dump.options)]
-    doubts = [doubt_about(file, by_file[file.file_id], role) for role in DATA_ROLES for file in dump.files]
+    texts = [
+        (file.path, text)
+        for file in dump.files
+        for text in remarks_on(file, by_file[file.file_id], dump.options)
+    ]
+    doubts = [
+        (file.path, doubt.text)
+        for role in DATA_ROLES
+        for file in dump.files
+        if (doubt := doubt_about(file, by_file[file.file_id], role)) is not None
+    ]
     is_slow = any(notes.counts.get("read_without_loops") for notes in by_file.values())
     slow = [_WITHOUT_LOOPS] if is_slow else []
-    return slow + aborts + mixed + remarks + [doubt.text for doubt in doubts if doubt is not None]
+    return slow + aborts + mixed + together(texts + doubts)
 
 
 def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:

@@ -1,5 +1,7 @@
 """Remarks on a dump that was read: what was left out of it, or taken for something."""
 
+import re
+from collections.abc import Iterable
 from shlex import quote
 
 from kcompact.counted import counted
@@ -74,6 +76,20 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
         + _without_tombstones(file, notes, options)
         + notes_on_null_texts(file, notes, options)
     )
+
+
+def together(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """Remarks on files, by their paths, as one where they differ in nothing but the file and its counts."""
+    alike: dict[str, list[str]] = {}
+    for path, text in texts:
+        alike.setdefault(_COUNT.sub("", text.replace(path, "")), []).append(text)
+    return [
+        text if not others else f"{text} (likewise in {counted(len(others), 'more file')})"
+        for text, *others in alike.values()
+    ]
+
+
+_COUNT = re.compile(r"\b\d[\d,]*\b")
 
 
 def _whole_seconds(file: DumpFile, notes: SplitNotes) -> list[str]:
