@@ -35,6 +35,7 @@ JSON = [f'{{"id":{number}}}' for number in range(4)]
         ([f"2023-11-14 22:13:0{n}.123\tv{n}" for n in range(4)], "times"),
         ([f"2023-11-14T22:13:0{n}+01:00\tv{n}" for n in range(4)], "times"),
         ([f"{100 + n % 10}\tv{n}" for n in range(30)], "numbers that ascend, as offsets do"),
+        (["NO_HEADERS\tv0", "id:1\tv1", "id:2\tv2"], "headers, as kafka-console-consumer prints them"),
         ([f"{n}:{value}" for n, value in enumerate(3 * JSON)], "numbers that ascend"),
         ([f"- orders[0 | {n}] / {1_700_000_000_000 + n} k#{{}}" for n in range(3)], "the places of records"),
     ],

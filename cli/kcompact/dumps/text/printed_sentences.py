@@ -25,6 +25,7 @@ _TIME = re.compile(  # of 2014 to 2033: milliseconds, or seconds with a fraction
     re.IGNORECASE,
 )
 _OFFSET = re.compile(rb"\A\d{1,18}\Z")
+_NO_HEADERS = re.compile(rb"\ANO_HEADERS\Z")
 _ENOUGH_LINES = 10  # whose numbers hardly ascend by chance
 EXPORT_HINT = "export the topic itself as JSON lines (kcat -J)"
 
@@ -48,9 +49,11 @@ def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options:
         (_PLACE, "the places of records, as programs print them"),
         (_TIME, "times"),
         (_OFFSET, "numbers that ascend, as offsets do"),
+        (_NO_HEADERS, "headers, as kafka-console-consumer prints them"),
     ):
         matching = [key for key in keys if pattern.search(key)]
-        if 2 * len(matching) > len(keys) and (pattern is not _OFFSET or _ascend(matching)):
+        are_enough = len(matching) > (0 if pattern is _NO_HEADERS else len(keys) // 2)
+        if are_enough and (pattern is not _OFFSET or _ascend(matching)):
             text = shown(matching[0].decode("utf-8", "replace"))
             raise InputError(
                 f"{path}: what would be keys are {kind}: {text}",
