@@ -116,6 +116,18 @@ def test_pieces_that_can_be_one_thing_only_are_not(
     assert pairs(tmp_path / "t.txt", text) == expected
 
 
+def test_commas_between_columns_and_headers_are_refused(tmp_path: Path) -> None:
+    """Of a record with two headers the second one would be the key."""
+    lines = "Offset:0,NO_HEADERS,k,one\nOffset:1,a:1,b:2,k,two\nOffset:2,a:1,k,three\n"
+    error = refusal(tmp_path / "t.txt", lines)
+    assert "headers from one another, too" in error.message
+    assert pairs(tmp_path / "t.txt", lines.replace(",", "|").replace("1|b", "1,b")) == [
+        (b"k", b"one"),
+        (b"k", b"two"),
+        (b"k", b"three"),
+    ]
+
+
 def test_the_separator_is_found_by_the_labels_where_columns_are_named(tmp_path: Path) -> None:
     text = f"{PLACE}0\tuser:1\tDE|Ann\n".replace("\t", "|")
     columns = ("timestamp", "partition", "offset", "key", "value")

@@ -140,6 +140,11 @@ def ambiguous_separator(path: str, separators: list[str]) -> InputError:
 
 def refuse_odd_values(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
     """Raise InputError where sampled values hold more than a value: other records, or ids of schemas."""
+    if separator == "," and "headers" in columns:
+        raise InputError(
+            f"{path}: commas separate columns of kafka-console-consumer, and headers from one another, too",
+            hint="export again with another key.separator, or as JSON lines (kcat -J)",
+        )
     sign = re.escape(separator.encode())
     labels = [LABELS[name].pattern.replace(b"$", b"") for name in columns if name in LABELS]
     if re.search(b"".join(b"(?:" + label + b")" + sign for label in labels), lines[0][1:]):
