@@ -380,12 +380,13 @@ def test_all_places_by_unknown_names_are_asked_about_at_once(tmp_path: Path) -> 
     assert places(path, fields=dict(field.split("=") for field in fields.split(","))) == [("t", 1, 5)]
 
 
-def test_a_shard_may_be_the_partition(tmp_path: Path) -> None:
-    """As Timeplus calls it: keys of several shards would supersede each other."""
-    path = write(tmp_path / "d.jsonl", [{"_tp_shard": shard, "key": "a", "value": "v"} for shard in (0, 1)])
-    with pytest.raises(InputError, match=r"for the partition, but it may be the field _tp_shard"):
+@pytest.mark.parametrize("name", ["_tp_shard", "part"])
+def test_a_shard_may_be_the_partition(name: str, tmp_path: Path) -> None:
+    """As Timeplus calls it, or a script: keys of several ones would supersede each other."""
+    path = write(tmp_path / "d.jsonl", [{name: shard, "key": "a", "value": "v"} for shard in (0, 1)])
+    with pytest.raises(InputError, match=rf"for the partition, but it may be the field {name}"):
         open_one(path)
-    assert places(path, fields={"partition": "_tp_shard"}) == [("d", 0, 0), ("d", 1, 1)]
+    assert places(path, fields={"partition": name}) == [("d", 0, 0), ("d", 1, 1)]
 
 
 @pytest.mark.parametrize("part", ["key", "value"])

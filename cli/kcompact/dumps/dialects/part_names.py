@@ -87,7 +87,7 @@ def refuse_likely_places(
     likely: dict[str, list[str]] = {}
     for role in PLACES:
         if places[role] is None and role not in options.fields:
-            called = "partition|shard" if role == "partition" else role  # Timeplus has shards
+            called = "partition|shard|^part$" if role == "partition" else role  # Timeplus has shards
             ending = re.compile(rf"(?:{called})(?:id|no|nr|num|number|name|index)?$")
             likely[role] = [name for name in plain if ending.search(_innermost(name))]
     roles = [role for role, names in likely.items() if names]
