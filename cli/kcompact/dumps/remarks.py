@@ -82,7 +82,7 @@ def together(texts: Iterable[tuple[str, str]]) -> list[str]:
     """Remarks on files, by their paths, as one where they differ in nothing but the file and its counts."""
     alike: dict[str, list[str]] = {}
     for path, text in texts:
-        alike.setdefault(_COUNT.sub("", text.replace(path, "")), []).append(text)
+        alike.setdefault(_COUNT.sub("", text.removeprefix(path)), []).append(text)
     return [
         text if not others else f"{text} (likewise in {counted(len(others), 'more file')})"
         for text, *others in alike.values()

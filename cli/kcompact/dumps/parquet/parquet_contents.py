@@ -10,7 +10,7 @@ from kcompact.digits import LONG_MAX
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-_FEW_BYTES = 12
+_FEW_BYTES = 12  # of a buffer: nothing is read
 
 
 class _NoBytes(io.RawIOBase):

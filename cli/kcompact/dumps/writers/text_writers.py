@@ -42,7 +42,7 @@ def envelope(record: Record) -> dict[str, Any]:
     if record.timestamp_type is not None or isinstance(fields["timestamp"], str):
         fields["timestampType"] = record.timestamp_type
     for role, data in (("key", record.key), ("value", record.value)):
-        fields[role], encoding = _told(data)
+        fields[role], encoding = _as_marked_text(data)
         if encoding is not None:
             fields[f"{role}_encoding"] = encoding
     if record.headers:
@@ -50,7 +50,7 @@ def envelope(record: Record) -> dict[str, Any]:
     return fields
 
 
-def _told(data: bytes | None) -> tuple[str | None, str | None]:
+def _as_marked_text(data: bytes | None) -> tuple[str | None, str | None]:
     """A key or value as text, and the encoding where a reader might guess another one."""
     text, encoding = as_text(data)
     if text is not None and encoding is None and may_be_misread(text):
@@ -113,8 +113,8 @@ class CsvWriter(Writer):
 
 
 def _row(record: Record) -> bytes:
-    key, key_encoding = _told(record.key)
-    value, value_encoding = _told(record.value)
+    key, key_encoding = _as_marked_text(record.key)
+    value, value_encoding = _as_marked_text(record.value)
     headers = orjson.dumps([header(*pair) for pair in record.headers]).decode() if record.headers else None
     cells = [
         _quoted(record.topic),

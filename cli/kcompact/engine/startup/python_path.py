@@ -27,7 +27,7 @@ def leave_out_other_sparks() -> None:
     if "pyspark" in sys.modules:
         return
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    named = {os.path.abspath(entry) for entry in entries}  # noqa: PTH100  as Python has them in its path
+    named = {os.path.abspath(entry) for entry in entries}  # noqa: PTH100  as site.py makes them; absolute() keeps ..
     sys.path[:] = [entry for entry in sys.path if entry not in named or not _is_of_other_spark(entry)]
 
 
