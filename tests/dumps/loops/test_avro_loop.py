@@ -148,6 +148,23 @@ def test_filters_hold_in_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert 0 < len(rows) < 300
 
 
+@pytest.mark.parametrize("key", [2.0**53, float("nan")])
+@pytest.mark.parametrize("kind", ["double", ["null", "double"], "float"])
+def test_keys_that_may_have_been_rounded_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: float, kind: Any
+) -> None:
+    fields = {"topic": "string", "partition": "int", "offset": "long", "key": kind, "value": "string"}
+    schema = {"type": "record", "name": "r", "fields": [{"name": n, "type": t} for n, t in fields.items()]}
+    records = [
+        {"topic": "t", "partition": 0, "offset": i, "key": k, "value": "v"} for i, k in enumerate((1.5, key))
+    ]
+    with (tmp_path / "dump.avro").open("wb") as out:
+        fastavro.writer(out, schema, records, sync_interval=1)
+    both_ways(tmp_path / "dump.avro", monkeypatch)
+    notes = rows_and_notes(tmp_path / "dump.avro")[1]
+    assert len(notes.rejects) == 1
+
+
 @pytest.mark.slow
 def test_damage_is_reported_as_the_reference_reports_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -234,6 +234,18 @@ def test_rows_of_any_dialect_read_alike(tmp_path: Path, dialect: str, number: in
     assert_same(replace(file, dialect=rules, shape=replace(file.shape, columns=columns)))
 
 
+@pytest.mark.parametrize("header", [b"key\tvalue", b'"key"\tvalue'])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_the_header_line_of_a_joined_table_is_refused(tmp_path: Path, header: bytes, end: bytes) -> None:
+    """Where no column has to be a number, such a line looks like any other."""
+    lines = [header, b"a\tv", header + b"x", header, b"b\tv"]
+    (tmp_path / "orders-0.tsv").write_bytes(b"".join(line + end for line in lines))
+    with open_one(tmp_path / "orders-0.tsv") as dump:
+        assert assert_same(dump.files[0])["offset"].to_pylist() == [0, 1]
+        (notes,) = index_all(dump)[1].values()
+    assert [reject.reason for reject in notes.rejects] == ["the header line once more"]
+
+
 def test_a_word_for_null_is_read_in_either_case(tmp_path: Path) -> None:
     (tmp_path / "t-0.txt").write_bytes(b"v,1,k\nNULL,2,NULL\nnull,3,null\nNull,4,k\n")
     with open_one(tmp_path / "t-0.txt", columns=("value", "offset", "key"), delimiter=",") as dump:

@@ -89,6 +89,11 @@ class CsvShape(TextShape):
         names = self.delimiter.join(self.columns).replace('"', "")
         return [name.strip() for name in line.split(self.delimiter)] == names.split(self.delimiter)
 
+    @property
+    def header(self) -> bytes:
+        """That line without byte order mark and line end; empty if there is none."""
+        return self.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n") if self.has_header else b""
+
 
 _FOOTER = re.compile(rb"\(\d+ rows?(?: affected)?\)\s*")
 _FOOTER_HINT = "this line counts the rows: write the table anew, with psql -P footer=off, or psql --csv"
@@ -112,8 +117,7 @@ class CsvReader:
         self._free, self._word = freely_quoted(self._delimiter), quoted_word(self._delimiter)
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
         labelled = self._shape.columns if self._dialect.labelled else ()
-        header = self._shape.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
-        self._header = header if self._shape.has_header else None
+        self._header = self._shape.header
         self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, labelled)]
         places = self._dialect.places | self._dialect.judging
         self._index = {role: columns.get(place or "") for role, place in places.items()}
@@ -126,7 +130,7 @@ class CsvReader:
         """Read one row. Raises UnreadableError."""
         if data.startswith(codecs.BOM_UTF8):
             raise UnreadableError(*MARK_WITHIN)
-        if data == self._header:
+        if self._header and data == self._header:
             raise UnreadableError(
                 "the header line once more",
                 "join tables without the first lines of all but one of them: tail -n +2 FILE",

@@ -167,8 +167,9 @@ class _Compiler:
         elif role == "topic":
             covered = is_bytes(self.wire, kind)
         elif role == "key":
-            # The reference writes a structured key below a record that may be null anew.
-            covered = is_whole or is_bytes(self.wire, kind) or (is_sure and len(branches(kind)) == 1)
+            # The reference writes a structured key below a record that may be null anew, and doubts doubles.
+            is_kept = is_sure and len(branches(kind)) == 1 and branches(kind)[0] not in ("float", "double")
+            covered = is_whole or is_bytes(self.wire, kind) or is_kept
         else:
             covered = len(branches(kind)) == 1
         if not covered:

@@ -134,3 +134,15 @@ def write_cells(
     for row in range(len(starts)):
         at = written_cell(data, starts[row], ends[row], doubled[row], out, at)
         out_ends[row] = at
+
+
+@part
+def is_header(data: np.ndarray, row: int, after: int, header: np.ndarray) -> bool:
+    """Whether a row, which ends before ``after``, is ``header``: that of another table joined to this one."""
+    end = row + len(header)
+    if row == end or end >= after or (data[end] != _NEWLINE and data[end] != _RETURN):
+        return False
+    for at in range(len(header)):
+        if data[row + at] != header[at]:
+            return False
+    return True

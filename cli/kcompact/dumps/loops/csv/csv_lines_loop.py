@@ -27,6 +27,7 @@ from kcompact.dumps.loops.csv.csv_cells import (
     UNFINISHED,
     end_of_plain_cell,
     end_of_quoted_cell,
+    is_header,
     line_end,
     may_be_rows,
     needless_quotes,
@@ -219,13 +220,37 @@ def _fill_key(
 
 
 @part
+def _row_after(
+    data: np.ndarray,
+    at: int,
+    bound: int,
+    places: np.ndarray,
+    rules: np.ndarray,
+    words: np.ndarray,
+    header: np.ndarray,
+    cells: np.ndarray,
+    row: int,
+    out: Columns,
+) -> int:
+    """Behind the row that starts at ``at``, which is filled in; REFUSED where the reference reads it."""
+    after, out.numbers[c.FLAGS, row] = _cells_end(data, at, bound, rules, cells)
+    if after < 0 or data[at] == _MARK or is_header(data, at, after, header):
+        return REFUSED
+    if not _fill(data, cells, row, places, rules, words, out):
+        return REFUSED
+    out.numbers[c.START, row], out.numbers[c.END, row] = at, after
+    out.key_ends[row + 1] = out.state[c.KEY_BYTES]
+    return after
+
+
+@part
 def _end_of_refused(data: np.ndarray, at: int, bound: int, rules: np.ndarray) -> int:
     """Behind a row that is left to the reference, and so are lines between rows that stand before it."""
     first = past_lines_between(data, at, bound) if rules[TAKES_REST] else at
     return row_end(data, first, bound, rules[QUOTING])
 
 
-@loop(types.void(BYTES, types.int64, NUMBERS, NUMBERS, NUMBERS, BYTES, TABLE, COLUMNS))
+@loop(types.void(BYTES, types.int64, NUMBERS, NUMBERS, NUMBERS, BYTES, BYTES, TABLE, COLUMNS))
 def scan_csv_lines(
     data: np.ndarray,
     end: int,
@@ -233,12 +258,14 @@ def scan_csv_lines(
     places: np.ndarray,
     rules: np.ndarray,
     words: np.ndarray,
+    header: np.ndarray,
     cells: np.ndarray,
     out: Columns,
 ) -> None:
     """Read rows until ``end`` (after a newline), or until the columns are full, or one does not end.
 
     No row reaches over any of ``bounds``, which ascend to ``end``. ``words``: as ``is_null_word`` has them.
+    ``header``: the first line, without its end, where it names the columns; else empty.
     """
     state, refused, row, refusals, number = out.state, out.refused, 0, 0, 0
     at = state[c.AT]
@@ -250,18 +277,16 @@ def scan_csv_lines(
         if blank > 0:
             at = blank
             continue
-        after, quoted = _cells_end(data, at, bounds[number], rules, cells)
-        out.numbers[c.FLAGS, row] = quoted
-        if after > 0 and data[at] != _MARK and _fill(data, cells, row, places, rules, words, out):
-            out.numbers[c.START, row], out.numbers[c.END, row] = at, after
+        bound = bounds[number]
+        after = _row_after(data, at, bound, places, rules, words, header, cells, row, out)
+        if after > 0:
             row += 1
-            out.key_ends[row] = state[c.KEY_BYTES]
         else:
-            after = _end_of_refused(data, at, bounds[number], rules)
-            if after == UNFINISHED and bounds[number] == end and rules[IS_LAST] == 0:
+            after = _end_of_refused(data, at, bound, rules)
+            if after == UNFINISHED and bound == end and rules[IS_LAST] == 0:
                 state[c.IS_UNFINISHED] = 1
                 break
-            after = bounds[number] if after == UNFINISHED else after
+            after = bound if after == UNFINISHED else after
             refused[refusals, 0], refused[refusals, 1] = at, after
             refusals += 1
         at = after

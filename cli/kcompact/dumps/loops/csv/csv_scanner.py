@@ -70,6 +70,7 @@ class CsvScanner:
         self._to_headers = FieldRules(file, SplitNotes()).to_headers
         words = [word.encode() for word in dialect.null_words]
         self._words = np.frombuffer((words[0] + words[-1]) if words else b"", np.uint8).copy()
+        self._header = np.frombuffer(shape.header, np.uint8).copy()
         columns = {name: index for index, name in enumerate(shape.columns) if name}
         key, value = dialect.key, dialect.value
         beside = (key.error, value.error, key.marker, value.marker, key.size, value.size, dialect.delete_flag)
@@ -95,7 +96,7 @@ class CsvScanner:
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
-        rules = self._bounds, self._places, self._rules, self._words, self._cells
+        rules = self._bounds, self._places, self._rules, self._words, self._header, self._cells
         scan_csv_lines(window.data, window.end, *rules, columns)
         if columns.state[c.IS_UNFINISHED]:
             window.next_start = int(columns.state[c.AT])
