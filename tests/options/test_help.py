@@ -162,6 +162,12 @@ def test_help_needs_no_library() -> None:
         (["dirty-ratio", "x", "--fail-above", "x"], "--fail-above x: not a number", "dirty-ratio --help"),
         (["compact"], "DUMP... is missing", "compact --help"),
         (["verify", "x", "--outptu"], "no such option: --outptu", "did you mean --output?"),
+        (
+            ["dirty-ratio", "x", "--null-keys", "drop"],
+            "no such option: --null-keys",
+            "it is an option of compact, verify; kcompact dirty-ratio --help",
+        ),
+        (["compact", "x", "--key", "k"], "no such option: --key", "it is an option of inspect;"),
         (["compat", "x"], "no such command 'compat'. Did you mean 'compact'?", "kcompact --help"),
         (["compact", "x", "-o"], "option '-o' requires an argument", "kcompact compact --help"),
     ],
