@@ -228,6 +228,17 @@ def test_a_dialect_of_columns_is_taken_where_the_file_has_some(name: str, tmp_pa
         records(converted, dialect=name)
 
 
+def test_fields_within_numbers_are_those_of_the_dump_that_was_converted(tmp_path: Path) -> None:
+    """``verify`` has one set of options for both; keys and values may be objects in other tools' dumps."""
+    converted = tmp_path / "t.jsonl"
+    line = '{"topic":"t","partition":0,"offset":1,"timestamp":-1,"key":"a","value":%s}\n'
+    converted.write_text(line % '"v"')
+    assert [r.offset for r in records(converted, fields={"offset": "offset.$numberLong"})] == [1]
+    converted.write_text(line % "null" + line.replace("1,", "2,") % '{"after":"v"}')
+    fields = {"value": "value.after"}
+    assert [r.value for r in records(converted, fields=fields)] == [None, b"v"]
+
+
 def test_columns_and_a_delimiter_that_divide_nothing_are_noted(path: Path) -> None:
     """As of JSON lines beside a text dump that ``verify`` compares them with."""
     dump(path, envelope(0, "k"))

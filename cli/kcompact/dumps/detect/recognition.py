@@ -219,6 +219,10 @@ _CONVERTED_LINE = re.compile(
 )
 
 
+_INTO_SCALARS = ("topic.", "partition.", "offset.", "timestamp.")
+"""How the names of fields begin that such a line cannot have."""
+
+
 def _is_converted(body: bytes) -> bool:
     """Whether kcompact wrote the first line: scripts write records that begin alike, and go on otherwise."""
     if not _CONVERTED_LINE.match(body):
@@ -255,7 +259,8 @@ def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
         return options
     dialect = BY_NAME.get(options.dialect or "")  # none of the dump before, where that is Avro or Parquet
     places = dialect.places.values() if dialect else ()
-    names = {place.partition(".")[0] for place in (*options.fields.values(), *places) if place}
+    named = [place for place in (*options.fields.values(), *places) if place]
+    names = {place if place.startswith(_INTO_SCALARS) else place.partition(".")[0] for place in named}
     names_dialect = options.dialect is not None and options.may_be_converted
     if options.columns or names - set(COLUMNS) or (names_dialect and not _is_base64(file)):
         return replace(options, dialect=None, columns=(), delimiter=None, fields={})
