@@ -149,6 +149,20 @@ def test_what_databases_write_for_null_is_asked_about_beside_the_dump_of_another
     answer = f"missing,literal:{word}"  # a value that is not there stays a tombstone in the other dump
     assert f"--tombstone {shlex.quote(answer)} where it is null" in asked.stderr
     assert kcompact("verify", *pair, "--tombstone", answer).exit_code == 0
+    refused = kcompact("verify", *pair, "--tombstone", f"literal:{word},missing")  # no text that a dump has
+    assert (refused.exit_code, "missing,literal:TEXT" in refused.stderr) == (2, True)
+
+
+def test_what_databases_write_for_null_is_asked_about_beside_kcompact_s_own_csv(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    before, after = tmp_path / "before.csv", tmp_path / "after.csv"
+    before.write_text("topic,partition,offset,timestamp,key,value\nt,0,0,17,a,x\nt,0,1,17,a,\\N\n")
+    answer = ("--tombstone", "literal:\\N")
+    assert kcompact("compact", before, "-o", after, "--to=csv", "--no-report", *answer).exit_code == 0
+    asked = kcompact("verify", before, after)
+    assert (asked.exit_code, "1 value is the text \\N" in asked.stderr) == (2, True)
+    assert kcompact("verify", before, after, *answer).exit_code == 0
 
 
 def test_the_word_for_null_is_asked_about_so_that_nothing_at_all_stays_a_tombstone_in_the_other_dump(
@@ -170,6 +184,19 @@ def test_the_word_for_null_is_asked_about_so_that_nothing_at_all_stays_a_tombsto
     (tmp_path / "b.txt").write_text("".join(text_lines) + line.format(1_766_544_000_000, 3, "c", ""))
     asked = kcompact("verify", *pair)
     assert (asked.exit_code, "no option reads both right" in asked.stderr) == (2, True)
+
+    # Not where it is known to be null in the other, whatever is said of the word.
+    rows = ["key,value,topic,partition,offset,timestamp,timestampType"]
+    for key, value, offset in [("[61]", "", 1), ("[62]", "[32]", 2), ("[63]", "[]", 3)]:
+        rows.append(f"{key},{value},{deleted[0].topic},0,{offset},2023-11-14T22:13:20.000Z,0")
+    (tmp_path / "spark.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "b.txt").write_text("".join(text_lines) + line.format(deleted[0].timestamp_ms, 3, "c", ""))
+    pair = (tmp_path / "b.txt", tmp_path / "spark.csv")
+    asked = kcompact("verify", *pair)
+    assert (asked.exit_code, "--tombstone literal:null where it is a" in asked.stderr) == (2, True)
+    assert "no option reads both right" not in asked.stderr
+    run = kcompact("verify", *pair, "--tombstone", "literal:null")
+    assert run.exit_code == 0, run.stdout
 
 
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])

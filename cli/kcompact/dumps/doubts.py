@@ -136,8 +136,8 @@ def _hint(role: str, counts: Mapping[NullForm, int], words: list[str], beside: S
 
 
 _NULLS_OF_JSON = (
-    "say which it is: --tombstone null where all are tombstones, --tombstone none where all are empty; where"
-    " there are both, export with a tool that tells them apart, such as kcat -J"
+    "say which it is: --tombstone missing where all are tombstones, --tombstone none where all are empty;"
+    " where there are both, export with a tool that tells them apart, such as kcat -J"
 )
 _HINTS = {
     "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",

@@ -25,7 +25,7 @@ def is_own(header: bytes, lines: list[bytes]) -> bool:
 def without_doubts(dialect: Dialect) -> Dialect:
     """Of CSV that kcompact wrote."""
     key, value = (replace(part, doubtful=forms()) for part in (dialect.key, dialect.value))
-    return replace(dialect, key=key, value=value)
+    return replace(dialect, key=key, value=value, sure=True)
 
 
 def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -> Dialect:

@@ -156,6 +156,11 @@ class Dialect:
         return (self.null_literal, self.null_literal.upper()) if is_of_lines else (self.null_literal,)
 
     @property
+    def sure_nulls(self) -> frozenset[NullForm]:
+        """Forms known to be a null value alone, whatever the user says, which may be about another dump."""
+        return self.value.nulls - self.value.doubtful if self.sure else frozenset()
+
+    @property
     def is_event(self) -> bool:
         """Whether a record of the dump is a change event as a whole, without an envelope of its own."""
         return self.cdc is not None and self.value.place == ""

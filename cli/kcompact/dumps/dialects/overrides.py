@@ -85,11 +85,11 @@ def _with_missing_key(dialect: Dialect, meaning: str) -> Dialect:
 
 def _with_tombstone(dialect: Dialect, form: str) -> Dialect:
     others, _, text = form.partition("literal:")
-    if text and others in {"", "missing,", "empty,"}:
+    if text and others in {"", "missing,", "empty,"} and not text.endswith((",missing", ",empty")):
         form = others.removesuffix(",") or "none"
     elif form not in _TOMBSTONES:
         hint = "it is null, missing, empty, none, literal:TEXT or missing,literal:TEXT"
         raise InputError(f"--tombstone {form}", hint=hint)
     literal = dialect.null_literal if form == "null" else text or None
-    value = replace(dialect.value, nulls=_TOMBSTONES[form], doubtful=forms())
+    value = replace(dialect.value, nulls=_TOMBSTONES[form] | dialect.sure_nulls, doubtful=forms())
     return replace(dialect, value=value, null_literal=literal)

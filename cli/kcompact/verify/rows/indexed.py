@@ -110,10 +110,11 @@ NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
 def _refuse_null_values(dump: Dump, by_file: Mapping[int, SplitNotes], others: set[Dialect]) -> None:
     """Raise InputError for values that databases write for null, beside a dump of another tool's.
 
-    In dumps of one dialect such a text is compared with itself.
+    In dumps of one dialect such a text is compared with itself, but not with what kcompact made of it.
     """
     for file in dump.files:
-        if any(dialect.name != file.dialect.name for dialect in others):
+        known = (file.dialect.name, file.dialect.sure)
+        if any((dialect.name, dialect.sure) != known for dialect in others):
             refuse_null_texts(
                 file,
                 by_file[file.file_id],
@@ -121,8 +122,13 @@ def _refuse_null_values(dump: Dump, by_file: Mapping[int, SplitNotes], others: s
                 by_file.values(),
                 asked="value",
                 depends=_DOUBTS["value"],
-                nothing_is_null_beside=any("missing" in dialect.value.nulls for dialect in others),
+                nothing_is_null_beside=_may_be_misread(others),
             )
+
+
+def _may_be_misread(dialects: Iterable[Dialect]) -> bool:
+    """Whether a dump has nothing at all for a null, which an option about another dump may make empty."""
+    return any("missing" in dialect.value.nulls - dialect.sure_nulls for dialect in dialects)
 
 
 def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterable[Dump]) -> Indexed:
@@ -132,8 +138,8 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     remarks = check_notes(dump, by_file)
     refuse_torn_logs(dump, plan, summaries)
     dialects = {file.dialect for other in dumps if other is not dump for file in other.files}
-    is_null_beside = any("missing" in dialect.value.nulls for dialect in dialects)
-    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_null_beside)
+    is_beside = _may_be_misread(dialects)
+    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_beside)
     _refuse_null_values(dump, by_file, dialects)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
