@@ -351,6 +351,19 @@ def test_text_that_could_be_base64_is_asked_about_in_guardian_s_order(tmp_path: 
     assert dialect_of(path, dialect="plain") == "plain"
 
 
+def test_keys_in_threes_beside_values_in_base64_are_asked_about_in_the_exporter_s_order(
+    tmp_path: Path,
+) -> None:
+    """Avro's small numbers, behind the frame of a schema registry, are six bytes, and no text."""
+    row = {"headers": [], "key": "AAAAAAEC", "offset": 0, "partition": 0, "timestamp": 1, "topic": "t"}
+    path = lines(tmp_path / "d.jsonl", row | {"value": "djE"})
+    with pytest.raises(InputError, match="are as written by kafka_exporter_importer") as refused:
+        open_one(path)
+    assert "--dialect exporter-importer reads them as base64" in str(refused.value.hint)
+    assert dialect_of(path, dialect="plain") == "plain"
+    assert dialect_of(lines(tmp_path / "e.jsonl", row | {"value": "free text"})) == "plain"
+
+
 @pytest.mark.parametrize("name", ["d.jsonl", "d.csv"])
 def test_none_beside_python_s_bytes_is_null(name: str, tmp_path: Path) -> None:
     rows = [("b'a'", "b'1'"), ("b'a'", "None"), ("None", "b'x'")]

@@ -81,13 +81,20 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str,
 def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row]) -> None:
     """Refuse to take records as text that a tool would have written so as base64. Raises InputError.
 
-    Base64 of bytes in threes is not padded, and says nothing of itself.
+    Base64 of bytes in threes is not padded, and says nothing of itself. Where other scripts may write such
+    fields, keys or values have to show that they are base64.
     """
-    if not (other.likely_base64 and other.sure and all(in_order(other, row) for row in sample)):
+    if not (other.likely_base64 and all(in_order(other, row) for row in sample)):
         return
     parts = (other.key, other.value)
-    texts = [text for part in parts for text in texts_among(values_at(sample, part.place))]
-    if texts and all(map(is_in_threes, texts)) and decodes(replace(other, likely_base64=False), sample):
+    by_part = [[*texts_among(values_at(sample, part.place))] for part in parts]
+    texts = [text for of_part in by_part for text in of_part]
+    is_open = (
+        all(map(is_in_threes, texts))
+        if other.sure
+        else any(likely_base64(of_part, A_FEW) for of_part in by_part)
+    )
+    if texts and is_open and decodes(replace(other, likely_base64=False), sample):
         raise InputError(
             f"{path}: fields and their order are as written by {other.short_tool}, whose keys and values are"
             f" base64: nobody can tell whether {shown(texts[0])} is",
