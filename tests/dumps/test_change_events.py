@@ -493,6 +493,23 @@ def test_an_update_of_debezium_may_change_a_key_field_that_is_no_key_there(
     assert sum("1 update that gave a row another key" in remark for remark in remarks) == is_moved
 
 
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_what_a_pipeline_adds_beside_the_payload_is_no_row(is_flat: bool, tmp_path: Path) -> None:
+    """As Azure's Event Hubs and Logstash do: its PartitionId is no key of rows, and a delete is still one."""
+    if is_flat:
+        payloads = [{"id": 1, "__deleted": "false"}, {"id": 2, "__deleted": "false"}]
+        payloads.append({"id": 1, "__deleted": "true"})
+    else:
+        payloads = [event("c", None, {"id": 1}), event("c", None, {"id": 2}), event("d", {"id": 1}, None)]
+    added = {"PartitionId": 0, "@version": "1"}
+    path = write(tmp_path / "t.jsonl", *({"schema": {}, "payload": payload, **added} for payload in payloads))
+    with pytest.raises(InputError) as caught:
+        open_one(path)
+    assert "--cdc debezium --key-field id," in str(caught.value.hint)
+    rows, _ = judged(path, cdc="debezium", key_fields=("id",))
+    assert [(row["key"], row["is_tombstone"]) for row in rows] == [(b"1", False), (b"2", False), (b"1", True)]
+
+
 @pytest.mark.parametrize(("cdc", "data"), [("canal", [{"id": 1}]), ("maxwell", {"id": 1})])
 def test_events_that_flink_writes_hold_a_row_and_a_type(cdc: str, data: Any, tmp_path: Path) -> None:
     """Its formats canal-json and maxwell-json have no other member."""

@@ -74,7 +74,7 @@ class ChangeEvent:
 
 def debezium(parsed: ParsedJson) -> ChangeEvent:
     """Debezium's envelope, with its schema or without, or the flat row of ``ExtractNewRecordState``."""
-    at = _payload(parsed)
+    at = _payload(parsed.value)
     event = Place(parsed, at).row
     if not isinstance(event, dict):
         return ChangeEvent()
@@ -91,7 +91,7 @@ def debezium(parsed: ParsedJson) -> ChangeEvent:
 
 def mongo(parsed: ParsedJson) -> ChangeEvent:
     """Debezium's events of MongoDB, whose rows are JSON in a string; or MongoDB's own change streams."""
-    at = _payload(parsed)
+    at = _payload(parsed.value)
     event = Place(parsed, at).row
     if not isinstance(event, dict):
         return ChangeEvent()
@@ -172,9 +172,10 @@ def format_of(value: Any) -> str | None:
     """Whose change event a parsed value is; None if it is nobody's."""
     if not isinstance(value, dict):
         return None
-    event = value
-    if "schema" in value or "op" not in value:
-        event = value["payload"] if isinstance(value.get("payload"), dict) else value
+    return _format_of_event(value["payload"] if _payload(value) else value)
+
+
+def _format_of_event(event: dict[str, Any]) -> str | None:
     if {"operationType", "documentKey", "ns"} <= event.keys():
         return "mongo"
     if {"op", "source"} <= event.keys() and {"after", "before"} & event.keys():
@@ -215,11 +216,13 @@ def _columns_of(row: dict[str, Any]) -> list[str]:
     return list(row)
 
 
-def _payload(parsed: ParsedJson) -> Path:
-    """Where the event is: under ``payload`` where its schema, or nothing else, is beside it."""
-    value = parsed.value
-    is_wrapped = isinstance(value, dict) and isinstance(value.get("payload"), dict)
-    return ("payload",) if is_wrapped and value.keys() <= {"schema", "payload"} else ()
+def _payload(value: Any) -> Path:
+    """Where the event is: under ``payload``, beside its schema, nothing, or what a pipeline adds to each."""
+    inner = value.get("payload") if isinstance(value, dict) else None
+    if not isinstance(inner, dict):
+        return ()
+    is_wrapped = _format_of_event(inner) and not _format_of_event(value)
+    return ("payload",) if is_wrapped or value.keys() <= {"schema", "payload"} else ()
 
 
 def several_rows(count: int, *, is_bare: bool) -> UnreadableError:
