@@ -510,6 +510,35 @@ def test_what_a_pipeline_adds_beside_the_payload_is_no_row(is_flat: bool, tmp_pa
     assert [(row["key"], row["is_tombstone"]) for row in rows] == [(b"1", False), (b"2", False), (b"1", True)]
 
 
+def of_two_columns(cdc: str, **row: Any) -> dict[str, Any]:
+    """An insert into a table whose primary key is shelf and slot; into none, with no row, where a DDL is."""
+    if cdc == "maxwell":
+        return {"type": "insert", "ts": 1, **SOURCE_OF_ROWS, "data": row, "primary_key_columns": KEY}
+    rows, names = ([row], KEY) if row else (None, None)
+    return {"type": "INSERT", **SOURCE_OF_ROWS, "data": rows, "pkNames": names, "isDdl": not row}
+
+
+KEY = ["shelf", "slot"]
+SOURCE_OF_ROWS = {"database": "shed", "table": "tools"}
+
+
+@pytest.mark.parametrize("cdc", ["canal", "maxwell"])
+def test_the_primary_key_that_events_tell_is_proposed(cdc: str, tmp_path: Path) -> None:
+    """A column of it alone would let rows supersede one another, which is said where it was chosen."""
+    rows = [{"slot_id": 7, "shelf": 1, "slot": slot} for slot in (1, 2, 1)]
+    first = [of_two_columns(cdc)] if cdc == "canal" else []
+    path = write(tmp_path / "t.jsonl", *first, *(of_two_columns(cdc, **row) for row in rows))
+    with pytest.raises(InputError) as caught:
+        open_one(path)
+    assert f"--cdc {cdc} --key-field shelf,slot," in str(caught.value.hint)
+    assert "(the fields of the first one: slot_id, shelf, slot)" in str(caught.value.hint)
+    by_both, remarks = judged(path, cdc=cdc, key_fields=("shelf", "slot"))
+    assert [row["key"] for row in by_both][-3:] == [b"[1,1]", b"[1,2]", b"[1,1]"]
+    assert not any("primary key" in remark for remark in remarks)
+    _, remarks = judged(path, cdc=cdc, key_fields=("shelf",))
+    assert any("3 change events whose primary key has fields that" in remark for remark in remarks)
+
+
 @pytest.mark.parametrize(("cdc", "data"), [("canal", [{"id": 1}]), ("maxwell", {"id": 1})])
 def test_events_that_flink_writes_hold_a_row_and_a_type(cdc: str, data: Any, tmp_path: Path) -> None:
     """Its formats canal-json and maxwell-json have no other member."""

@@ -10,7 +10,9 @@ _OfValues = Literal["missing_value", "empty_value", "literal_value", "upper_lite
 _OfNullTexts = Literal["null_word_key", "null_sign_key", "null_word_value", "null_sign_value"]
 _OfDamagedKeys = Literal["lossy_keys", "rounded_keys", "respelt_keys", "replacement_keys"]
 _OfKinds = Literal["datum_keys", "json_keys", "json_keys_in_quotes", "quoted_keys"]
-_OfEvents = Literal["keys_before", "keyed_tombstones", "joined_tombstones", "moved_rows"]
+_OfEvents = Literal[
+    "keys_before", "keyed_tombstones", "joined_tombstones", "moved_rows", "wider_primary_keys"
+]
 _OfParts = Literal["unavailable_values", "replaced_values", "headers_without_values", "doubtful_headers"]
 _OfTimes = Literal["timestamps", "scaled_timestamps", "zoneless_timestamps"]
 _OfTimeSteps = Literal["earlier_records", "later_records"]

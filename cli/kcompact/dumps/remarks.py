@@ -20,6 +20,10 @@ _UNAVAILABLE = (
     " key does not hold all of its row"
 )
 _MOVED = "that gave a row another key: the record of the old key stays, as if that row were still there"
+_WIDER = (
+    "whose primary key has fields that --key-field does not name: rows that differ in these alone supersede"
+    " one another"
+)
 _NAMES_ALONE = (
     "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
     " converted to"
@@ -46,6 +50,7 @@ _REMARKS: dict[CountName, tuple[str, str]] = {
     "keys_before": ("record", "without an after: the key is taken from before"),
     "unavailable_values": ("change event", _UNAVAILABLE),
     "moved_rows": ("update", _MOVED),
+    "wider_primary_keys": ("change event", _WIDER),
     "scaled_timestamps": ("timestamp", "of 15 digits or more taken for micro- or nanoseconds"),
     "zoneless_timestamps": ("timestamp", _ZONELESS),
     "blank_lines": ("blank line", _BLANK),

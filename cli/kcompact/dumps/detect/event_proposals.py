@@ -1,6 +1,6 @@
 """Values that are change events: what a sample shows, and what the user should say about them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -9,9 +9,10 @@ import orjson
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import DELETES, FLAGS_SET, marks_beside, refuse_marks
+from kcompact.dumps.dialects.paths import escaped
 from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
+from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of, primary_key_of
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.shown import key_field_option, name_list
 from kcompact.errors import InputError
@@ -27,7 +28,8 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
     ``dialect`` is the one of the table: one of bare events names their format.
     """
     looked_at = [value for value in islice(values, _LOOKED_AT) if value is not None]
-    name, event = _first_event(looked_at, dialect.value.encoding)
+    events = list(_events(looked_at, dialect.value.encoding))
+    name = format_of(events[0]) if events else None
     name = name or (dialect.cdc if dialect.value.place == "" else None)
     if options.cdc is not None and name not in (options.cdc, None):
         raise InputError(
@@ -39,7 +41,7 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
         name = name or str(options.cdc)
         raise InputError(
             f"{path}: bare change events of {_NAMES[name]}: the keys of the records were not exported",
-            hint=_key_hint(name, fields_of(event)),
+            hint=_key_hint(name, events),
         )
     if name is None and options.cdc is not None and looked_at:
         return (f"--cdc {options.cdc}: none of the first values is a change event of {_NAMES[options.cdc]}",)
@@ -97,10 +99,13 @@ def parsed_values(values: Iterable[bytes | None]) -> list[Any]:
     return documents
 
 
-def _key_hint(name: str, fields: list[str]) -> str:
+def _key_hint(name: str, events: list[Any]) -> str:
+    fields = next(filter(None, map(fields_of, events)), [])
     about = f" (the fields of the first one: {name_list(fields, _SHOWN_FIELDS)})" if fields else ""
+    primary_keys = {*map(primary_key_of, events)} - {()}
+    key = map(escaped, *primary_keys) if len(primary_keys) == 1 else [_likely_key(fields)]
     return (
-        f"say which fields of a row make its key: --cdc {name} {key_field_option([_likely_key(fields)])},"
+        f"say which fields of a row make its key: --cdc {name} {key_field_option(key)},"
         f" or --key-field A,B for a key of several{about}"
     )
 
@@ -111,14 +116,12 @@ def _likely_key(fields: list[str]) -> str:
     return named or next(by_ending, None) or (fields[0] if fields else "FIELD")
 
 
-def _first_event(values: Iterable[Any], encoding: str) -> tuple[str | None, Any]:
-    """The format of the first sampled value that is a change event, and that value."""
+def _events(values: Iterable[Any], encoding: str) -> Iterator[Any]:
+    """The sampled values that are change events, parsed."""
     for value in values:
         parsed = _parsed(value, encoding) if isinstance(value, str) else value
-        name = format_of(parsed)
-        if name in FORMATS:
-            return name, parsed
-    return None, None
+        if format_of(parsed) in FORMATS:
+            yield parsed
 
 
 def _parsed(text: str, encoding: str) -> Any:

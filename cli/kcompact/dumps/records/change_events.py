@@ -62,7 +62,7 @@ class ChangeEvent:
     ``table`` is which of a database's tables the row is of, by the names that a key may be made of. ``old``
     are fields as they were before an update: Maxwell and Canal write one event where it gives a row another
     key, Debezium two, but only if it is the key of its own records. ``rows``: how many it is about; those of
-    several have no place here.
+    several have no place here. ``primary_key``: its table's, where the event tells it.
     """
 
     is_delete: bool = False
@@ -70,6 +70,7 @@ class ChangeEvent:
     table: Mapping[str, str] = field(default_factory=dict)
     old: Mapping[str, Any] = field(default_factory=dict)
     rows: int = 1
+    primary_key: tuple[str, ...] = ()
 
 
 def debezium(parsed: ParsedJson) -> ChangeEvent:
@@ -135,7 +136,8 @@ def maxwell(parsed: ParsedJson) -> ChangeEvent:
     if event.get("type") in {"table-drop", "database-drop"}:
         raise _empties_table(f"type {event['type']}")
     is_delete, row = event.get("type") == "delete", Place(parsed, ("data",))
-    return ChangeEvent(is_delete, (row,), _names_in(event, ""), _old(event.get("old")))
+    old = _old(event.get("old"))
+    return ChangeEvent(is_delete, (row,), _names_in(event, ""), old, primary_key=primary_key_of(event))
 
 
 def canal(parsed: ParsedJson) -> ChangeEvent:
@@ -152,7 +154,14 @@ def canal(parsed: ParsedJson) -> ChangeEvent:
     places = tuple(Place(ParsedJson(parsed.spelling(("data",))[1:-1])) for _ in rows)
     before = event.get("old")
     old = _old(before[0] if isinstance(before, list) and before else None)
-    return ChangeEvent(kind == "DELETE", places, _names_in(event, ""), old)
+    key = primary_key_of(event)
+    return ChangeEvent(kind == "DELETE", places, _names_in(event, ""), old, primary_key=key)
+
+
+def primary_key_of(event: Any) -> tuple[str, ...]:
+    """The columns that an event of Canal or Maxwell says are its table's primary key, where it does."""
+    names = (event.get("pkNames") or event.get("primary_key_columns")) if isinstance(event, dict) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def _old(row: Any) -> Mapping[str, Any]:

@@ -81,6 +81,8 @@ class ValueKeys:
             return None
         if self._has_moved(event):
             self._rules.count("moved_rows")
+        if not self._names.issuperset(event.primary_key):
+            self._rules.count("wider_primary_keys")
         self._rules.see("key")
         self._rules.check_key(key, record.offset)
         self._see_table(record.topic, event)
