@@ -33,6 +33,7 @@ BARE = {
 """Each tells of rows 1, 2 and 3, of which the second is deleted and the others are changed once."""
 
 SOURCE = {"db": "shed", "table": "tools"}
+MONGO = "mongodb"
 
 
 def event(op: str, before: Any, after: Any, source: Any = None) -> dict[str, Any]:
@@ -415,6 +416,29 @@ def test_rows_in_avro_s_own_json_are_proposed_by_their_columns(tmp_path: Path) -
     assert "--key-field Value.id," in str(caught.value.hint)
     rows_read, _ = judged(path, cdc="debezium", key_fields=("Value.id",))
     assert [row["key"] for row in rows_read] == [b"1", b"1"]
+
+
+@pytest.mark.parametrize(
+    ("value", "cdc", "key_field"),
+    [
+        ({"id": 2, "title": {"string": "rake"}, "__deleted": {"string": "true"}}, "debezium", "id"),
+        ({"id": 2, "title": {"string": "rake"}, "__deleted": {"boolean": True}}, "debezium", "id"),
+        ({"id": 2, "title": {"string": "rake"}, "__op": {"string": "d"}}, "debezium", "id"),
+        ({"before": {"Value": {"id": 2}}, "after": None, "op": {"string": "d"}}, "debezium", "Value.id"),
+        (
+            {"before": {"string": '{"_id": 2}'}, "after": None, "op": "d", "source": {"connector": MONGO}},
+            "mongo",
+            "_id",
+        ),
+    ],
+)
+def test_deletes_in_avro_s_own_json_are_deletes(
+    value: dict[str, Any], cdc: str, key_field: str, tmp_path: Path
+) -> None:
+    """As kafka-avro-console-consumer prints what may be null: in an object that names the type."""
+    path = write(tmp_path / "t.jsonl", value)
+    rows, _ = judged(path, cdc=cdc, key_fields=(key_field,))
+    assert [(row["key"], row["is_tombstone"]) for row in rows] == [(b"2", True)]
 
 
 def test_change_events_in_avro_are_proposed_and_their_deletes_are_tombstones(tmp_path: Path) -> None:

@@ -79,15 +79,15 @@ def debezium(parsed: ParsedJson) -> ChangeEvent:
     event = Place(parsed, at).row
     if not isinstance(event, dict):
         return ChangeEvent()
-    if event.get("op") == "t" and "source" in event:  # which has neither row
+    op, deleted, flat_op = (_untyped(event.get(name)) for name in ("op", "__deleted", "__op"))
+    if op == "t" and "source" in event:  # which has neither row
         raise _empties_table("op t")
     if "op" not in event or not ("after" in event or "before" in event):
-        is_delete = event.get("__deleted") in ("true", True) or event.get("__op") == "d"
-        return ChangeEvent(is_delete, (Place(parsed, at),))
+        return ChangeEvent(deleted in ("true", True) or flat_op == "d", (Place(parsed, at),))
     places = tuple(Place(parsed, (*at, name)) for name in ("after", "before"))
-    before = _old(event.get("before") if event["op"] == "u" else None)
+    before = _old(event.get("before") if op == "u" else None)
     old = {name: value for name, value in before.items() if value is not None}  # null: perhaps not known
-    return ChangeEvent(event["op"] == "d", places, _names_in(event.get("source"), "source."), old)
+    return ChangeEvent(op == "d", places, _names_in(event.get("source"), "source."), old)
 
 
 def mongo(parsed: ParsedJson) -> ChangeEvent:
@@ -98,16 +98,15 @@ def mongo(parsed: ParsedJson) -> ChangeEvent:
         return ChangeEvent()
     if "operationType" in event:
         return _change_stream(parsed, at, event)
-    is_delete = event.get("op") == "d"
-    rows = [event.get(name) for name in ("after", "before", "filter")]
-    if event.get("op") == "u" and rows[0] is None:
+    op, *rows = (_untyped(event.get(name)) for name in ("op", "after", "before", "filter"))
+    if op == "u" and rows[0] is None:
         raise _only_a_part("publish full documents (capture.mode=change_streams_update_full)")
     parsed_rows = [_row_of_mongo(parsed.encoded(row)) for row in rows if isinstance(row, str)]
     repeated = [name for row in parsed_rows for name in row.twice]
     if repeated:
         raise repeated_member(repeated[0], "the row")
     places = tuple(map(Place, parsed_rows))
-    return ChangeEvent(is_delete, places, _names_in(event.get("source"), "source."))
+    return ChangeEvent(op == "d", places, _names_in(event.get("source"), "source."))
 
 
 def _row_of_mongo(row: bytes) -> ParsedJson:
@@ -247,7 +246,14 @@ def _names_in(source: Any, prefix: str) -> dict[str, str]:
     if not isinstance(source, dict):
         return {}
     names = ("db", "database", "schema", "table", "collection", "coll")
-    return {f"{prefix}{name}": str(source[name]) for name in names if source.get(name) is not None}
+    values = {name: _untyped(source.get(name)) for name in names}
+    return {f"{prefix}{name}": str(value) for name, value in values.items() if value is not None}
+
+
+def _untyped(value: Any) -> Any:
+    """A member's value, which Avro's own JSON puts in an object that names its type."""
+    is_typed = isinstance(value, dict) and (*value,) in (("string",), ("boolean",))
+    return next(iter(value.values())) if is_typed else value
 
 
 def _empties_table(kind: str) -> UnreadableError:
