@@ -534,6 +534,28 @@ def test_what_a_pipeline_adds_beside_the_payload_is_no_row(is_flat: bool, tmp_pa
     assert [(row["key"], row["is_tombstone"]) for row in rows] == [(b"1", False), (b"2", False), (b"1", True)]
 
 
+@pytest.mark.parametrize(
+    ("columns", "proposed"),
+    [
+        (("sku", "title", "valid"), "sku"),
+        (("sku", "paid", "monkey"), "sku"),
+        (("isValid", "sku_id"), "sku_id"),
+        (("PAID", "orderId"), "orderId"),
+        (("IS_VOID", "SKU_KEY"), "SKU_KEY"),
+        (("title", "uuid"), "uuid"),
+        (("title", "Value.id"), "Value.id"),
+    ],
+)
+def test_words_that_end_as_id_does_are_no_keys(
+    columns: tuple[str, ...], proposed: str, tmp_path: Path
+) -> None:
+    """Whoever did as the hint says had two keys left, of rows that are paid and rows that are not."""
+    path = write(tmp_path / "t.jsonl", event("c", None, dict.fromkeys(columns, 1)))
+    with pytest.raises(InputError) as caught:
+        open_one(path)
+    assert f" --key-field {proposed}, or " in str(caught.value.hint)
+
+
 def of_two_columns(cdc: str, **row: Any) -> dict[str, Any]:
     """An insert into a table whose primary key is shelf and slot; into none, with no row, where a DDL is."""
     if cdc == "maxwell":

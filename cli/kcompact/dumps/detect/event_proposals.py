@@ -1,5 +1,6 @@
 """Values that are change events: what a sample shows, and what the user should say about them."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -111,9 +112,16 @@ def _key_hint(name: str, events: list[Any]) -> str:
 
 
 def _likely_key(fields: list[str]) -> str:
-    by_ending = (field for ending in ("id", "key") for field in fields if field.lower().endswith(ending))
-    named = next((field for field in fields if field.lower() in {"id", "_id"}), None)
+    by_ending = (field for ending in _ENDINGS_OF_KEYS for field in fields if ending.search(field))
+    named = next((field for field in fields if field.lower() in {"id", "_id", "uuid", "guid"}), None)
     return named or next(by_ending, None) or (fields[0] if fields else "FIELD")
+
+
+_ENDINGS_OF_KEYS = [
+    re.compile(rf"(?:^|[^A-Za-z])(?i:{word})$|(?<=[a-z])(?:{word.capitalize()}|{word.upper()})$")
+    for word in ("id", "key")
+]
+"""Words of their own: not the end of ``valid`` or ``paid``, by which rows would supersede one another."""
 
 
 def _events(values: Iterable[Any], encoding: str) -> Iterator[Any]:
