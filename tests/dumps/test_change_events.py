@@ -556,6 +556,29 @@ def test_words_that_end_as_id_does_are_no_keys(
     assert f" --key-field {proposed}, or " in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(("in_schema", "in_envelope"), [(True, True), (True, False), (False, True)])
+def test_events_in_a_text_of_json_are_looked_through(
+    in_schema: bool, in_envelope: bool, tmp_path: Path
+) -> None:
+    """As MongoDB's connector writes them with JsonConverter; it keys each by a token of its own."""
+    events = [
+        {"operationType": kind, "ns": {"db": "shed", "coll": "tools"}, "documentKey": {"_id": number}}
+        for number, kind in [(1, "insert"), (2, "insert"), (1, "delete")]
+    ]
+    texts = [json.dumps(event) for event in events]
+    values = [{"schema": {"type": "string"}, "payload": text} if in_schema else text for text in texts]
+    records = [
+        {"topic": "t", "partition": 0, "offset": offset, "key": f"token-{offset}", "value": json.dumps(value)}
+        for offset, value in enumerate(values)
+    ]
+    path = write(tmp_path / "t.jsonl", *(records if in_envelope else values))
+    if in_envelope:
+        _, remarks = judged(path)
+        assert any("--cdc mongo counts it as a tombstone" in remark for remark in remarks)
+    rows, _ = judged(path, cdc="mongo", key_fields=("_id",))
+    assert [(row["key"], row["is_tombstone"]) for row in rows] == [(b"1", False), (b"2", False), (b"1", True)]
+
+
 def of_two_columns(cdc: str, **row: Any) -> dict[str, Any]:
     """An insert into a table whose primary key is shelf and slot; into none, with no row, where a DDL is."""
     if cdc == "maxwell":

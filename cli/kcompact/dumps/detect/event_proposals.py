@@ -13,7 +13,7 @@ from kcompact.dumps.dialects.part_names import DELETES, FLAGS_SET, marks_beside,
 from kcompact.dumps.dialects.paths import escaped
 from kcompact.dumps.dialects.sampled_values import Row, values_at
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of, primary_key_of
+from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of, primary_key_of, text_within
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.shown import key_field_option, name_list
 from kcompact.errors import InputError
@@ -128,6 +128,8 @@ def _events(values: Iterable[Any], encoding: str) -> Iterator[Any]:
     """The sampled values that are change events, parsed."""
     for value in values:
         parsed = _parsed(value, encoding) if isinstance(value, str) else value
+        if (text := text_within(parsed)) is not None:
+            parsed = _parsed(text, "text")
         if format_of(parsed) in FORMATS:
             yield parsed
 
@@ -135,6 +137,8 @@ def _events(values: Iterable[Any], encoding: str) -> Iterator[Any]:
 def _parsed(text: str, encoding: str) -> Any:
     try:
         data = ENCODINGS[encoding](text.encode("utf-8", "surrogateescape"))
-        return orjson.loads(data) if data.lstrip().startswith(b"{") else None  # an error takes its time
+        return (
+            orjson.loads(data) if data.lstrip().startswith((b"{", b'"{')) else None
+        )  # an error takes its time
     except ValueError:
         return None

@@ -203,6 +203,13 @@ _TYPES_OF_FLINK = ("INSERT", "DELETE", "insert", "delete")
 """The types of events that Flink writes as canal-json and maxwell-json, with the row and nothing else."""
 
 
+def text_within(value: Any) -> str | None:
+    """The JSON in a text of JSON, with a schema or without, as MongoDB's connector writes it."""
+    is_in_schema = isinstance(value, dict) and value.keys() == {"schema", "payload"}
+    text = value["payload"] if is_in_schema else value
+    return text if isinstance(text, str) and text.startswith("{") else None
+
+
 def fields_of(value: Any) -> list[str]:
     """The names of the row that a parsed event is about: candidates for the key."""
     name = format_of(value)

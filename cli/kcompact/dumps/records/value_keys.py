@@ -8,7 +8,15 @@ from kcompact.dumps.count_names import ComposedName
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.json.json_text import ParsedJson, canonical, compact_json, reads_as_json, repeated_member
-from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of, several_rows
+from kcompact.dumps.records.change_events import (
+    FORMATS,
+    ChangeEvent,
+    Member,
+    Place,
+    format_of,
+    several_rows,
+    text_within,
+)
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import Record
@@ -57,6 +65,8 @@ class ValueKeys:
         """Parsed, if it is JSON. Raises UnreadableError where a member occurs twice that may be asked for."""
         try:
             parsed = ParsedJson(data)
+            if self._dialect.cdc and (text := text_within(parsed.value)) is not None:
+                parsed = ParsedJson(parsed.encoded(text))
         except ValueError:
             return None
         repeated = parsed.twice if self._dialect.cdc else parsed.twice & self._names
