@@ -137,8 +137,7 @@ def _events(values: Iterable[Any], encoding: str) -> Iterator[Any]:
 def _parsed(text: str, encoding: str) -> Any:
     try:
         data = ENCODINGS[encoding](text.encode("utf-8", "surrogateescape"))
-        return (
-            orjson.loads(data) if data.lstrip().startswith((b"{", b'"{')) else None
-        )  # an error takes its time
+        # An error takes its time.
+        return orjson.loads(data) if data.lstrip().startswith((b"{", b'"{')) else None
     except ValueError:
         return None
