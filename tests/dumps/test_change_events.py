@@ -260,6 +260,8 @@ def test_rows_of_two_tables_are_not_taken_for_one_another(field: str, option: st
     [
         ("debezium", event("d", None, None), "a delete without id"),
         ("debezium", event("t", None, None), "empties a whole table"),
+        ("debezium", event("DELETE", {"id": 1}, None), "op 'DELETE' is none of Debezium's"),
+        ("mongo", {"op": "D", "after": None, "patch": "{}", "source": {}}, "op 'D' is none of Debezium's"),
         ("mongo", {"op": "u", "after": None, "patch": "{}", "source": {}}, "only what changed"),
         ("mongo", {"operationType": "update", "documentKey": {"_id": 1}, "ns": {}}, "only what changed"),
         ("mongo", {"operationType": "drop", "documentKey": None, "ns": {}}, "empties a whole table"),

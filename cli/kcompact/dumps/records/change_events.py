@@ -84,10 +84,14 @@ def debezium(parsed: ParsedJson) -> ChangeEvent:
         raise _empties_table("op t")
     if "op" not in event or not ("after" in event or "before" in event):
         return ChangeEvent(deleted in ("true", True) or flat_op == "d", (Place(parsed, at),))
+    _check_op(op)
     places = tuple(Place(parsed, (*at, name)) for name in ("after", "before"))
     before = _old(event.get("before") if op == "u" else None)
     old = {name: value for name, value in before.items() if value is not None}  # null: perhaps not known
     return ChangeEvent(op == "d", places, _names_in(event.get("source"), "source."), old)
+
+
+_OPS_OF_DEBEZIUM = ("c", "r", "u", "d", "m")
 
 
 def mongo(parsed: ParsedJson) -> ChangeEvent:
@@ -99,6 +103,7 @@ def mongo(parsed: ParsedJson) -> ChangeEvent:
     if "operationType" in event:
         return _change_stream(parsed, at, event)
     op, *rows = (_untyped(event.get(name)) for name in ("op", "after", "before", "filter"))
+    _check_op(op)
     if op == "u" and rows[0] is None:
         raise _only_a_part("publish full documents (capture.mode=change_streams_update_full)")
     parsed_rows = [_row_of_mongo(parsed.encoded(row)) for row in rows if isinstance(row, str)]
@@ -268,6 +273,16 @@ def _empties_table(kind: str) -> UnreadableError:
         f"an event that empties a whole table ({kind}), which no compaction by key can express",
         "compact what comes before it and what comes after it as two dumps",
     )
+
+
+def _check_op(op: Any) -> None:
+    """Raise UnreadableError for an event that calls what it does otherwise than Debezium."""
+    if op not in _OPS_OF_DEBEZIUM:
+        raise UnreadableError(
+            f"op {shown(op)} is none of Debezium's: nobody can tell whether the event deletes its row",
+            "write d where it does, u where it changes one, c where it makes one; or compact without --cdc,"
+            " by the records' own keys, as a broker would",
+        )
 
 
 def _only_a_part(remedy: str) -> UnreadableError:
