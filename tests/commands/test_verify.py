@@ -101,19 +101,6 @@ def test_what_a_csv_cannot_tell_is_asked_and_then_judged(tmp_path: Path, kcompac
     assert "headers not compared" in run.stdout
 
 
-def test_nothing_at_all_beside_quotes_that_must_be_is_asked_about(tmp_path: Path, kcompact: Cli) -> None:
-    """Python's csv module again, and pandas: the last value of ``b`` is empty, and lost, or a tombstone."""
-    rows = [["t", 0, offset, 17, key, value] for offset, key, value in [(0, "a", "x,y"), (1, "b", "")]]
-    for name, kept in (("b.csv", rows), ("a.csv", rows[:1])):
-        with (tmp_path / name).open("w", newline="") as out:
-            csv.writer(out).writerows([["topic", "partition", "offset", "timestamp", "key", "value"], *kept])
-    pair = (tmp_path / "b.csv", tmp_path / "a.csv")
-    asked = kcompact("verify", *pair)
-    assert (asked.exit_code, "such as pandas" in asked.stderr) == (2, True)
-    assert kcompact("verify", *pair, "--tombstone=missing", *COMPACT).exit_code == 0
-    assert kcompact("verify", *pair, "--tombstone=none", *COMPACT).exit_code == 1
-
-
 def test_options_about_a_cleaning_are_noted_where_nobody_asks_about_one(
     tmp_path: Path, kcompact: Cli
 ) -> None:

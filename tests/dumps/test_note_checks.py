@@ -226,6 +226,7 @@ def test_nothing_where_quotes_stand_only_where_they_must_may_be_an_empty_value(
     with open_one(path) as dump:
         _, notes = index_all(dump)
         asked = (dump, notes, {"value": "it"})
+        refuse_doubts(*asked, any_quote_tells=True)  # as verify does
         with pytest.raises(InputError, match="such as pandas") if is_doubtful else nullcontext():
             refuse_doubts(*asked)
 

@@ -26,12 +26,13 @@ def doubt_about(
     notes: SplitNotes,
     role: DataRole,
     *,
+    any_quote_tells: bool = False,
     nothing_is_null_beside: bool = False,
 ) -> Doubt | None:
     """The doubt about a file's keys or values, if records are there whose reading matters.
 
-    ``nothing_is_null_beside``: in another dump, read by the same options, a value that is not there is a
-    tombstone, and is to stay one.
+    ``any_quote_tells``: CSV with any quotes is taken as it most likely is. ``nothing_is_null_beside``: in
+    another dump, read by the same options, a value that is not there is a tombstone, and is to stay one.
     """
     dialect = file.dialect
     if role == "key" and dialect.key_fields:
@@ -41,7 +42,7 @@ def doubt_about(
         form: count
         for form in sorted(dialect.of(role).doubtful)
         if (count := notes.counts.get(ComposedName(f"{form}_{role}"), 0))
-        and not _is_settled(form, role, settled_by, notes)
+        and not _is_settled(form, role, settled_by, notes, any_quote_tells=any_quote_tells)
     }
     if not counts:
         return None
@@ -62,7 +63,9 @@ def doubt_about(
     return Doubt(f"{file.path}: {'; '.join(parts)}", hint, is_likely_misread)
 
 
-def _is_settled(form: str, role: str, settled_by: CountName | Quoting | None, notes: SplitNotes) -> bool:
+def _is_settled(
+    form: str, role: str, settled_by: CountName | Quoting | None, notes: SplitNotes, *, any_quote_tells: bool
+) -> bool:
     """Whether other records show that the tool writes the form for one thing only.
 
     Of CSV: a tool that quotes what is empty, or a word that needs no quotes, writes nothing at all for null
@@ -71,10 +74,11 @@ def _is_settled(form: str, role: str, settled_by: CountName | Quoting | None, no
     """
     if settled_by != QUOTING:
         return settled_by is not None and notes.counts.get(settled_by, 0) > 0
+    quoted = notes.counts.get("quoted_cells", 0)
     if form == "missing":
-        return any(map(notes.counts.get, _NEEDLESS_QUOTES[role]))
+        return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES[role]))
     is_null = any(notes.counts.get(ComposedName(f"missing_{role}")) for role in DATA_ROLES)
-    return is_null or notes.fields_seen.get("record", 0) > notes.counts.get("quoted_cells", 0)
+    return is_null or notes.fields_seen.get("record", 0) > quoted
 
 
 _FORMS = {"missing": "no", "empty": "an empty", "null": "a null"}

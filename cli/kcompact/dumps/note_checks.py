@@ -203,12 +203,14 @@ def refuse_doubts(
     by_file: Mapping[int, SplitNotes],
     reasons: Mapping[DataRole, str],
     *,
+    any_quote_tells: bool = False,
     nothing_is_null_beside: bool = False,
 ) -> None:
     """Raise InputError if records are there whose null may be an empty, and a result depends on it.
 
     ``reasons`` tells for "value" (tombstone or empty value?) and "key" (no key or empty key?) what does:
     ``{"value": "--drop-tombstones"}``. A role that is not in it does not matter this time.
+    ``any_quote_tells``: no record goes by it, so CSV with any quotes is taken as it most likely is.
     ``nothing_is_null_beside`` as in ``doubt_about``.
     """
     for role, reason in reasons.items():
@@ -217,6 +219,7 @@ def refuse_doubts(
                 file,
                 by_file[file.file_id],
                 role,
+                any_quote_tells=any_quote_tells,
                 nothing_is_null_beside=nothing_is_null_beside,
             )
             if doubt is not None:

@@ -139,7 +139,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     refuse_torn_logs(dump, plan, summaries)
     dialects = {file.dialect for other in dumps if other is not dump for file in other.files}
     is_beside = _may_be_misread(dialects)
-    refuse_doubts(dump, by_file, _DOUBTS, nothing_is_null_beside=is_beside)
+    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_beside)
     _refuse_null_values(dump, by_file, dialects)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
