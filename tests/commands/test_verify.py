@@ -101,6 +101,34 @@ def test_what_a_csv_cannot_tell_is_asked_and_then_judged(tmp_path: Path, kcompac
     assert "headers not compared" in run.stdout
 
 
+@pytest.mark.parametrize(("lost", "exit_code"), [("a", 1), ("b", 2), ("none", 0)])
+def test_nothing_at_all_beside_quotes_that_must_be_is_asked_about_where_it_went(
+    tmp_path: Path, kcompact: Cli, lost: str, exit_code: int
+) -> None:
+    """Python's csv module again, and pandas: the last value of ``b`` is empty, and lost, or a tombstone."""
+    cells = [("a", "x,y"), ("b", ""), ("c", "y,z")]
+    rows = [["t", 0, offset, 17, *key_and_value] for offset, key_and_value in enumerate(cells)]
+    for name, left_out in (("b.csv", None), ("a.csv", lost)):
+        with (tmp_path / name).open("w", newline="") as out:
+            table = csv.writer(out)
+            table.writerow(["topic", "partition", "offset", "timestamp", "key", "value"])
+            table.writerows(row for row in rows if row[4] != left_out)
+    pair = (tmp_path / "b.csv", tmp_path / "a.csv")
+    run = kcompact("verify", *pair, *COMPACT)
+    assert run.exit_code == exit_code
+    assert ("whether what went was a tombstone depends" in run.stderr) == (lost == "b")
+    if lost == "b":
+        assert kcompact("verify", *pair, *COMPACT, "--tombstone=missing").exit_code == 0
+        assert kcompact("verify", *pair, *COMPACT, "--tombstone=none").exit_code == 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro", "parquet"])
+def test_the_sample_in_csv_is_verified_without_a_question(tmp_path: Path, kcompact: Cli, suffix: str) -> None:
+    sample, out = Path(__file__).parents[2] / "samples" / "orders.csv", tmp_path / f"out.{suffix}"
+    assert kcompact("compact", sample, "-o", out).exit_code == 0
+    assert kcompact("verify", sample, out).exit_code == 0
+
+
 def test_options_about_a_cleaning_are_noted_where_nobody_asks_about_one(
     tmp_path: Path, kcompact: Cli
 ) -> None:

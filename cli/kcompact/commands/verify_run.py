@@ -49,7 +49,7 @@ from kcompact.verify.classification.verify_context import (
 )
 from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.outcome import VerifyOutcome
-from kcompact.verify.pipeline import verify_compaction
+from kcompact.verify.pipeline import verify_compaction, without_doubt
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder, LargestBefore
 from kcompact.verify.rows.dump_rows import DumpRows
@@ -117,7 +117,7 @@ class VerifyCommand(Command):
             inputs = self._read(stack, folds=self._folds(policies))
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
-            outcome = self._ask(inputs, policies, states)
+            outcome = without_doubt(self._ask(inputs, policies, states), inputs.reference.doubt)
             notes = self.notes_on_left_out(quotes=not self.verification.hash_keys)
             notes += [] if self.verification.asks_for_compaction else self.notes_on_filters()
             outcome = replace(outcome, assumed=(*outcome.assumed, *notes)).without(self.left_out)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kcompact.counted import counted
 from kcompact.dumps.records.record_contents import CONTENT
+from kcompact.errors import InputError
 from kcompact.verify.affected_pairs import AffectedPairs, find_affected_pairs, verified_logs
 from kcompact.verify.check import Severity
 from kcompact.verify.checks import CHECK_NAMES, NEED_EVIDENCE, NEED_ROUNDS
@@ -87,6 +88,17 @@ def verify_compaction(
         logs=tuple(logs.values()),
         assumed=_assumptions(question, logs, tallies, disorder.repeated_before),
     )
+
+
+def without_doubt(outcome: VerifyOutcome, doubt: InputError | None) -> VerifyOutcome:
+    """The outcome. Raises ``doubt``, whether BEFORE's tombstones are some, where it holds as some went."""
+    went = {reason for log in outcome.logs for reason in log.removed}
+    if doubt is not None and outcome.holds and not went.isdisjoint(_TOMBSTONES_WENT):
+        raise doubt
+    return outcome
+
+
+_TOMBSTONES_WENT = {Reason.TOMBSTONE_ASSUMED_EXPIRED.label, Reason.EXPIRED_TOMBSTONE.label}
 
 
 @dataclass(frozen=True)

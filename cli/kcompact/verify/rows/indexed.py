@@ -59,6 +59,7 @@ class Indexed:
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
+    doubt: InputError | None = None  # whether nothing at all is a tombstone, where records may go by it
 
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
@@ -131,6 +132,15 @@ def _may_be_misread(dialects: Iterable[Dialect]) -> bool:
     return any("missing" in dialect.value.nulls - dialect.sure_nulls for dialect in dialects)
 
 
+def _doubt_about_tombstones(dump: Dump, by_file: Mapping[int, SplitNotes]) -> InputError | None:
+    """The error where CSV is quoted only where it must be, so that nothing at all may be an empty value."""
+    try:
+        refuse_doubts(dump, by_file, {"value": "whether what went was a tombstone"})
+    except InputError as error:
+        return error
+    return None
+
+
 def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterable[Dump]) -> Indexed:
     """A dump whose tasks sent these summaries; ``dumps`` are all that are read by the same options."""
     summaries, notes = unpacked(packed)
@@ -160,6 +170,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
+        doubt=_doubt_about_tombstones(dump, by_file),
     )
 
 
