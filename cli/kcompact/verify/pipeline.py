@@ -91,7 +91,10 @@ def verify_compaction(
 
 
 def without_doubt(outcome: VerifyOutcome, doubt: InputError | None) -> VerifyOutcome:
-    """The outcome. Raises ``doubt``, whether BEFORE's tombstones are some, where it holds as some went."""
+    """The outcome. Raises ``doubt`` where it holds because tombstones went, which may have been empty values.
+
+    ``doubt`` is about the values of BEFORE that are not there: None where it is known what they are.
+    """
     went = {reason for log in outcome.logs for reason in log.removed}
     if doubt is not None and outcome.holds and not went.isdisjoint(_TOMBSTONES_WENT):
         raise doubt

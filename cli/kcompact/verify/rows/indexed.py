@@ -59,7 +59,7 @@ class Indexed:
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
-    doubt: InputError | None = None  # whether nothing at all is a tombstone, where records may go by it
+    doubt: InputError | None = None  # about values that are not there: see ``pipeline.without_doubt``
 
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
@@ -133,7 +133,7 @@ def _may_be_misread(dialects: Iterable[Dialect]) -> bool:
 
 
 def _doubt_about_tombstones(dump: Dump, by_file: Mapping[int, SplitNotes]) -> InputError | None:
-    """The error where CSV is quoted only where it must be, so that nothing at all may be an empty value."""
+    """The error for CSV with quotes only where they must be: a value that is not there may be empty."""
     try:
         refuse_doubts(dump, by_file, {"value": "whether what went was a tombstone"})
     except InputError as error:
