@@ -31,17 +31,18 @@ def plain_error(error: Any, arguments: Sequence[str]) -> KcompactError:
     files = [word for word in arguments if word.startswith("-") and os.path.lexists(word)]
     if files and hasattr(error, "option_name"):
         hint = f"to name the file: {shlex.quote(f'./{files[0]}')}"
-    elif owners := _commands_with(error):
+    elif owners := _commands_with(context, getattr(error, "option_name", None)):
         hint = f"it is an option of {', '.join(owners)}; {hint}"
     elif possibilities:
         hint = f"did you mean {' or '.join(sorted(possibilities))}? {command} --help-all lists all options"
     return KcompactError(_sentence(error), hint=hint)
 
 
-def _commands_with(error: Any) -> list[str]:
-    """The commands that have the option which this one has not."""
-    commands: dict[str, Any] = getattr(error.ctx.find_root().command, "commands", {}) if error.ctx else {}
-    option = getattr(error, "option_name", None)
+def _commands_with(context: Any, option: str | None) -> list[str]:
+    """The commands that have an option which the one of the context has not."""
+    if context is None or option is None:
+        return []
+    commands = context.find_root().command.commands
     return [name for name, command in commands.items() if any(option in p.opts for p in command.params)]
 
 

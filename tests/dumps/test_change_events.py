@@ -33,7 +33,6 @@ BARE = {
 """Each tells of rows 1, 2 and 3, of which the second is deleted and the others are changed once."""
 
 SOURCE = {"db": "shed", "table": "tools"}
-MONGO = "mongodb"
 
 
 def event(op: str, before: Any, after: Any, source: Any = None) -> dict[str, Any]:
@@ -428,7 +427,12 @@ def test_rows_in_avro_s_own_json_are_proposed_by_their_columns(tmp_path: Path) -
         ({"id": 2, "title": {"string": "rake"}, "__op": {"string": "d"}}, "debezium", "id"),
         ({"before": {"Value": {"id": 2}}, "after": None, "op": {"string": "d"}}, "debezium", "Value.id"),
         (
-            {"before": {"string": '{"_id": 2}'}, "after": None, "op": "d", "source": {"connector": MONGO}},
+            {
+                "before": {"string": '{"_id": 2}'},
+                "after": None,
+                "op": "d",
+                "source": {"connector": "mongodb"},
+            },
             "mongo",
             "_id",
         ),

@@ -44,6 +44,7 @@ def test_a_null_that_may_be_empty_is_asked_about(
     assert ("--missing-key null" if role == "key" else "--tombstone missing where") in str(asked.value.hint)
     answers: list[tuple[dict[str, object], bytes | None]] = [
         ({"missing_key": "null", "tombstone": "null"}, None),
+        ({"missing_key": "null", "tombstone": "missing"}, None),
         ({"missing_key": "empty", "tombstone": "none"}, b""),
     ]
     for options, expected in answers:

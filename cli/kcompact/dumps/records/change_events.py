@@ -103,7 +103,8 @@ def mongo(parsed: ParsedJson) -> ChangeEvent:
     if "operationType" in event:
         return _change_stream(parsed, at, event)
     op, *rows = (_untyped(event.get(name)) for name in ("op", "after", "before", "filter"))
-    _check_op(op)
+    if "op" in event:
+        _check_op(op)
     if op == "u" and rows[0] is None:
         raise _only_a_part("publish full documents (capture.mode=change_streams_update_full)")
     parsed_rows = [_row_of_mongo(parsed.encoded(row)) for row in rows if isinstance(row, str)]

@@ -9,6 +9,7 @@ zip of py4j beside it), and ``spark-submit`` adds: it fits the Java of that Spar
 """
 
 import os
+import site
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +28,7 @@ def leave_out_other_sparks() -> None:
     if "pyspark" in sys.modules:
         return
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    named = {os.path.abspath(entry) for entry in entries}  # noqa: PTH100  as site.py makes them; absolute() keeps ..
+    named = {site.makepath(entry)[0] for entry in entries}  # as Python put them into its path
     sys.path[:] = [entry for entry in sys.path if entry not in named or not _is_of_other_spark(entry)]
 
 

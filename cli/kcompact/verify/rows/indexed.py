@@ -114,8 +114,8 @@ def _refuse_null_values(dump: Dump, by_file: Mapping[int, SplitNotes], others: s
     In dumps of one dialect such a text is compared with itself, but not with what kcompact made of it.
     """
     for file in dump.files:
-        known = (file.dialect.name, file.dialect.sure)
-        if any((dialect.name, dialect.sure) != known for dialect in others):
+        own = (file.dialect.name, file.dialect.sure)
+        if any((dialect.name, dialect.sure) != own for dialect in others):
             refuse_null_texts(
                 file,
                 by_file[file.file_id],
@@ -123,12 +123,12 @@ def _refuse_null_values(dump: Dump, by_file: Mapping[int, SplitNotes], others: s
                 by_file.values(),
                 asked="value",
                 depends=_DOUBTS["value"],
-                nothing_is_null_beside=_may_be_misread(others),
+                nothing_is_null_beside=_nothing_is_null_in(others),
             )
 
 
-def _may_be_misread(dialects: Iterable[Dialect]) -> bool:
-    """Whether a dump has nothing at all for a null, which an option about another dump may make empty."""
+def _nothing_is_null_in(dialects: Iterable[Dialect]) -> bool:
+    """Whether one of them takes what is not there for null, where an option may make it an empty value."""
     return any("missing" in dialect.value.nulls - dialect.sure_nulls for dialect in dialects)
 
 
@@ -148,8 +148,8 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     remarks = check_notes(dump, by_file)
     refuse_torn_logs(dump, plan, summaries)
     dialects = {file.dialect for other in dumps if other is not dump for file in other.files}
-    is_beside = _may_be_misread(dialects)
-    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_beside)
+    is_null_beside = _nothing_is_null_in(dialects)
+    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_null_beside)
     _refuse_null_values(dump, by_file, dialects)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
