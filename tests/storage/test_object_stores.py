@@ -339,6 +339,64 @@ def test_what_a_store_does_not_do_is_no_fault_of_the_object() -> None:
             raise OSError(text)
 
 
+PROFILES = """\
+[default]
+endpoint_url = http://default.test
+[profile own]
+region = eu-west-1
+endpoint_url = http://own.test:9000
+[profile services]
+endpoint_url = http://own.test:9000
+services = at-home
+[profile elsewhere]
+services = of-others
+[services at-home]
+s3 =
+  endpoint_url = http://s3.test:9000
+dynamodb =
+  endpoint_url = http://dynamodb.test
+[services of-others]
+dynamodb =
+  endpoint_url = http://dynamodb.test
+"""
+
+
+@pytest.mark.parametrize(
+    ("variables", "endpoint"),
+    [
+        ({}, "http://default.test"),
+        ({"AWS_PROFILE": "own"}, "http://own.test:9000"),
+        ({"AWS_PROFILE": "services"}, "http://s3.test:9000"),
+        ({"AWS_PROFILE": "elsewhere"}, ""),
+        ({"AWS_PROFILE": "unknown"}, ""),
+        ({"AWS_PROFILE": "own", "AWS_ENDPOINT_URL": "http://variable.test"}, "http://variable.test"),
+        ({"AWS_PROFILE": "own", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, ""),
+    ],
+)
+def test_the_endpoint_of_s3_is_that_of_the_profile_in_use(
+    variables: dict[str, str], endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config").write_text(PROFILES)
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert endpoints.s3_endpoint() == endpoint
+
+
+@pytest.mark.parametrize("content", [b"", b"endpoint_url = x", b"[default]\nendpoint_url = \xff", None])
+def test_settings_that_cannot_be_read_name_no_endpoint(
+    content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if content is not None:
+        (tmp_path / "config").write_bytes(content)
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    assert not endpoints.s3_endpoint()
+
+
 @pytest.mark.slow
 def test_an_endpoint_at_which_nobody_listens_is_said_before_its_client_is_asked(
     monkeypatch: pytest.MonkeyPatch,

@@ -1,12 +1,15 @@
 """Endpoints and keys of stores, from the environment variables of the stores' own tools.
 
-pyarrow finds roles, profiles and credential files by itself. It does not look at Amazon's variable of an
-endpoint, at those of Azure's command line, and at that of Google's emulator.
+pyarrow finds roles, profiles and credential files by itself. It does not look at Amazon's settings of an
+endpoint, at the variables of Azure's command line, and at that of Google's emulator.
 """
 
 import os
+import re
 import socket
 import time
+from configparser import ConfigParser
+from configparser import Error as ConfigError
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,8 +35,26 @@ def place_of_store(scheme: str, authority: str) -> "str | AzureAccount":
 
 
 def s3_endpoint() -> str:
-    """Where S3 is, if not at Amazon: the variables of Amazon's own tools, which pyarrow does not look at."""
-    return _variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    """Where S3 is, if not at Amazon: by settings of Amazon's tools, which pyarrow does not look at."""
+    if _variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").lower() == "true":
+        return ""
+    return _variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") or _endpoint_of_profile()
+
+
+def _endpoint_of_profile() -> str:
+    """The ``endpoint_url`` of the profile in use: of its ``services`` for S3, else its own; empty: none."""
+    path = os.path.expanduser(_variable("AWS_CONFIG_FILE") or "~/.aws/config")  # noqa: PTH111  as above
+    settings = ConfigParser(interpolation=None, strict=False)
+    try:
+        settings.read(path, encoding="utf-8")
+    except (ConfigError, UnicodeDecodeError):  # whoever looks for credentials there says so
+        return ""
+    name = _variable("AWS_PROFILE", "AWS_DEFAULT_PROFILE") or "default"
+    title = name if name == "default" else f"profile {name}"
+    services = settings.get(title, "services", fallback="")
+    of_s3 = settings.get(f"services {services}", "s3", fallback="")
+    match = re.search(r"^endpoint_url\s*=\s*(\S+)$", of_s3, re.MULTILINE)
+    return match[1] if match else settings.get(title, "endpoint_url", fallback="").strip()
 
 
 def s3_region(bucket: str, endpoint: str) -> str | None:
