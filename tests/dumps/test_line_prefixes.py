@@ -114,7 +114,14 @@ def test_values_that_share_a_few_names_with_records_are_values(value: str, tmp_p
 )
 @pytest.mark.parametrize(
     ("prefix", "tool"),
-    [("kafka-1  | ", "docker compose"), ("/data/dump.d/t-0.txt:", "grep -H"), ("%6d\t", "cat -n")],
+    [
+        ("kafka-1  | ", "docker compose"),
+        ("/data/dump.d/t-0.txt:", "grep -H"),
+        ("%6d\t", "cat -n"),
+        ("%d> ", "Flink's print()"),
+        ("orders:%d> ", "Flink's print()"),
+        ("2> ", "Flink's print()"),
+    ],
 )
 def test_what_a_program_wrote_before_each_line_is_no_part_of_keys(
     prefix: str, tool: str, lines: list[str], tmp_path: Path
@@ -135,6 +142,8 @@ def test_what_a_program_wrote_before_each_line_is_no_part_of_keys(
         ("kafka | a\t1\nkafka | b\t2\n", {}),
         ("100001\t1\n100002\t2\n", {}),
         ("     1\t1\n     1\t2\n", {}),
+        ("1> a\t1\n2> b\t2\n", {"dialect": "text"}),
+        ("1> a\t1\nb\t2\n", {}),
     ],
 )
 def test_keys_that_differ_or_are_told_may_look_like_that(

@@ -1,4 +1,4 @@
-"""Lines of which another program wrote the beginning: docker compose, ``grep -H``, ``cat -n``, a log."""
+"""Lines that another program began: docker compose, ``grep -H``, ``cat -n``, Flink's ``print()``, a log."""
 
 import re
 from typing import Any
@@ -15,13 +15,17 @@ _PREFIXES = (
     (re.compile(rb"([\w.-]+[-_]\d+) +\| "), "docker compose", "sed 's/^{name} *| //' FILE > NEW"),
     (re.compile(rb"([\w./-]+\.(?:jsonl?|ndjson|txt|log)):"), "grep -H", "sed 's/^{name}://' FILE > NEW"),
     (re.compile(rb"(?=[ \d]{6}\t)( +[1-9]\d*)\t"), "cat -n", "cut -f2- FILE > NEW"),
+    (re.compile(rb"(?:[\w.-]+:)?[1-9]\d*(>) "), "Flink's print()", "sed 's/^[^ >]*> //' FILE > NEW"),
 )
-"""Beginnings of lines, the program that writes them, and the command that takes them away."""
+"""Beginnings of lines, the program that writes them, and the command that takes them away.
+
+The group is the same in all lines, or a number that is counted on.
+"""
 _PLACE = ("topic", "partition", "offset")
 
 
 def refuse_prefixed_lines(path: str, lines: list[bytes], options: ReadOptions) -> None:
-    """Raise InputError where all lines begin as docker compose, grep or cat -n make them begin."""
+    """Raise InputError where all lines begin as docker compose, grep, cat -n or Flink make them begin."""
     if options.says_what_lines_are or len(lines) <= 1:
         return
     for pattern, tool, remedy in _PREFIXES:
@@ -38,7 +42,7 @@ def _is_one(matches: list[re.Match[bytes]]) -> bool:
     """Whether all are the same, or numbers counted on."""
     texts = [match[1] for match in matches]
     if not texts[0].strip().isdigit():
-        return len({match[0] for match in matches}) == 1
+        return len(set(texts)) == 1
     return [int(text) for text in texts] == [int(texts[0]) + place for place in range(len(texts))]
 
 
