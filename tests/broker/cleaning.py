@@ -122,6 +122,9 @@ def let_go(broker: LiveBroker, work: Workload) -> int:
     Several logs are given to both at once: retention runs on all of them in the turn that cleans the first.
     A single one is not: a turn that has just looked for work in vain would expire records first.
     """
+    lags = {name: value for name, value in work.configs.items() if name == "min.compaction.lag.ms"}
+    if lags:  # first, while nothing is due: a turn under way may take one config as it was, another as it is
+        _change(broker, work, lags)
     released_ms = time.time_ns() // 1_000_000
     retention = {name: value for name, value in work.configs.items() if name.startswith("retention")}
     if work.expires_in_turns:

@@ -66,6 +66,8 @@ def check_compaction(topic: CleanedTopic, kcompact: Cli) -> None:
     try:
         check_dirty_ratio(topic, kcompact)
         check_compact(topic, kcompact)
+        if topic.number == 0 and not (topic.work.begins_as_delete or topic.work.deletes_records):
+            check_rolled(topic, kcompact)
     except AssertionError:
         topic.save()
         raise
@@ -117,6 +119,25 @@ def check_compact(topic: CleanedTopic, kcompact: Cli) -> None:
     assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), f"seed {seed}"
     assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(topic.after.dump)), f"seed {seed}"
     assert read_checkpoint(state / "cleaner-offset-checkpoint") == topic.after.checkpoint
+
+
+def check_rolled(topic: CleanedTopic, kcompact: Cli) -> None:
+    """The same where nothing names segments: batches and configs tell how the broker rolled them (R4)."""
+    stage, seed = topic.before, topic.work.seed
+    batches, output = stage.folder / "batches-alone", stage.folder / "rolled.jsonl"
+    rows = [line.split("\t") for line in (stage.folder / "batches").read_text().splitlines()]
+    at = rows[0].index("segment")
+    batches.write_text("".join("\t".join(row[:at] + row[at + 1 :]) + "\n" for row in rows))
+
+    run = kcompact(
+        *("compact", stage.dump, "-o", output, "--no-report", "--respect-dirty-ratio", "--null-keys=drop"),
+        *(["--rounds=until-clean"] if topic.work.cleaner or topic.is_cleaned_again else []),
+        *options(topic),
+        *(f"--batches={batches}", f"--now={topic.now_ms}"),
+    )
+
+    assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), f"seed {seed}"
+    assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(topic.after.dump)), f"seed {seed}"
 
 
 def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> None:

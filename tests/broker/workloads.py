@@ -102,6 +102,9 @@ def _created(chance: random.Random) -> dict[str, str]:
         created[SEGMENT_BYTES] = str(chance.choice([1200, 2500, 4000, 12_000]))
     if chance.random() < 0.15:
         created["cleanup.policy"] = "delete"
+    if chance.random() < 0.3:  # of fewer bytes a broker itself fails: what it merges overfills an index
+        created["segment.index.bytes"] = str(chance.choice([300, 600, 1200]))
+        created["index.interval.bytes"] = str(chance.choice([0, 1, 150, 400, 1000]))
     return created
 
 

@@ -59,6 +59,29 @@ def test_the_command_line_leaves_what_the_broker_left(
     assert _entries(tmp_path / "state" / "cleaner-offset-checkpoint") == case.checkpoint(after)
 
 
+@pytest.mark.parametrize("case", [case for case in golden_cases() if case.name[:3] in {"w06", "w24", "w30"}])
+def test_batches_without_their_segments_are_rolled_into_the_broker_s(
+    case: GoldenCase, tmp_path: Path, kcompact: Cli
+) -> None:
+    before, after = case.pairs[0]
+    options = _options(case, 0, tmp_path)
+    at = options.index("--segments")
+    del options[at : at + 2]
+    rows = [line.split("\t") for line in case.path(before, "batches").read_text().splitlines()]
+    assert rows[0][2] == "segment"
+    table = tmp_path / "batches"
+    table.write_text("".join("\t".join([*row[:2], *row[3:]]) + "\n" for row in rows))
+    options[options.index("--batches") + 1] = str(table)
+    output = tmp_path / "out.jsonl"
+
+    run = kcompact("compact", case.dump_path(before, tmp_path), "-o", output, *options)
+
+    assert (run.exit_code, run.stderr if run.exit_code else "") == (0, "")
+    kept = sorted((topic, partition, offset) for topic, partition, offset in kcat_offsets(output))
+    left = case.offsets(after)
+    assert kept == sorted((*log, offset) for log in left for offset in left[log])
+
+
 @pytest.mark.parametrize(("policy", "is_said"), [("compact", False), ("compact,delete", True)])
 def test_bytes_that_only_the_broker_can_tell_are_called_an_estimate(
     policy: str, is_said: bool, tmp_path: Path, kcompact: Cli

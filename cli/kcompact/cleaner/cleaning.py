@@ -39,6 +39,7 @@ from kcompact.engine.shuffle import Stage
 from kcompact.errors import InputError
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan
+from kcompact.rules.files.segment_roller import with_rolled_segments
 from kcompact.rules.files.segments import SegmentState, is_rolled
 from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
@@ -67,7 +68,10 @@ def clean(
     ``keyed`` has the index rows by key, as ``send_index`` sends them; ``shares`` says which task has which
     offsets. ``names`` are for messages. Raises InputError where what is given does not fit the records.
     """
-    contexts = {i: contexts.get(i, LogContext()) for i in policies}
+    contexts = {
+        i: with_rolled_segments(contexts.get(i, LogContext()), policy, shares.first_offset(i))
+        for i, policy in policies.items()
+    }
     batches = {i: context.batches for i, context in contexts.items() if context.batches is not None}
     shares = shares.starting_at({i: of_log.start_of for i, of_log in batches.items()})
     lookups = {i: lookup_for(contexts[i], policy) for i, policy in policies.items()}

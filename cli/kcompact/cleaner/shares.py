@@ -42,6 +42,10 @@ class Shares:
             shares[at] = self.numbers[first + np.maximum(stretch, 0)]
         return shares
 
+    def first_offset(self, log_id: int) -> int:
+        """Where the records of a log begin, LONG_MAX if it has none."""
+        return int(self.start_offsets[self.log_ids == log_id].min(initial=LONG_MAX))
+
     def stretches(self, log_id: int) -> list[tuple[int, int, int]]:
         """Share, start and end offset of each stretch of a log; the first and the last one are open."""
         at = np.flatnonzero(self.log_ids == log_id)

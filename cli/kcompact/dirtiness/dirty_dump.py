@@ -28,6 +28,7 @@ from kcompact.engine.passes.summaries import merged
 from kcompact.engine.shuffle import Send, Stage, send, send_in_process
 from kcompact.engine.tasks import run_tasks
 from kcompact.rules.files.segment_files import with_segments_of_batches
+from kcompact.rules.files.segment_roller import with_rolled_segments
 from kcompact.rules.links import NO_OFFSET, KeyOrder
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import TopicPolicies
@@ -69,7 +70,7 @@ def _scan(
     index = index_records(send, dump, folder)
     repeats = refuse_conflicts(send, index)
     contexts, notes = log_contexts(send, index, beside, folder)
-    logs = _scanned_logs(index, settings, _with_segments(index, contexts))
+    logs = _scanned_logs(index, settings, _with_segments(index, contexts, settings[0]))
     return logs, [*index.remarks, *repeats, *notes]
 
 
@@ -85,15 +86,17 @@ def _scanned_logs(
     return sorted(logs, key=lambda scanned_log: scanned_log.log)
 
 
-def _with_segments(index: RecordIndex, contexts: Mapping[int, LogContext]) -> dict[int, LogContext]:
-    """Segments known from batches alone count where the batches reach the dump's end."""
-    whole = merged(index.summaries)
-    return {
-        i: with_segments_of_batches(log)
-        if log.batches is not None and log.batches.last_offset >= whole[i].last_offset
-        else log
-        for i, log in contexts.items()
-    }
+def _with_segments(
+    index: RecordIndex, contexts: Mapping[int, LogContext], configured: TopicSettings
+) -> dict[int, LogContext]:
+    """Segments of batches, named or rolled, count where the batches reach the dump's end."""
+    known = {}
+    for log_id, whole in merged(index.summaries).items():
+        log, policy = contexts[log_id], configured.of(index.names[log_id].topic).policy
+        if log.batches is not None and log.batches.last_offset >= whole.last_offset:
+            log = with_rolled_segments(with_segments_of_batches(log), policy, whole.first_offset)
+        known[log_id] = log
+    return known
 
 
 def scan_logs(

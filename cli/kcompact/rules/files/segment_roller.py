@@ -1,15 +1,19 @@
 """Where unknown segments end: rolled as a broker would have rolled them (``LogSegment.shouldRoll``, R4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kcompact.arrays import Longs
+from kcompact.broker.log_context import LogContext
+from kcompact.broker.segment_lists import Segment
+from kcompact.rules.files.segment_files import known_mtimes
 from kcompact.rules.files.segments import (
     MAX_OFFSET_SPAN,
     OFFSET_INDEX_ENTRY_BYTES,
     TIME_INDEX_ENTRY_BYTES,
     IndexFill,
+    is_rolled,
     roll_limit_ms,
     segment_bytes_of,
 )
@@ -54,7 +58,7 @@ def roll_settings(policy: Policy) -> RollSettings:
 
 @dataclass(frozen=True)
 class Appends:
-    """Ascending appends to one log (here: records, one batch each), as columns of one length."""
+    """Ascending appends to one log, batches or records that count as one each, as columns of one length."""
 
     offsets: Longs
     timestamps_ms: Longs
@@ -116,3 +120,23 @@ class Roller:
         appends_before = self._index.appends
         self._index = self._index.after(rows, self._settings.index_interval_bytes, *self._most_entries)
         return at + self._index.appends - appends_before
+
+
+def with_rolled_segments(context: LogContext, policy: Policy, first_offset: int) -> LogContext:
+    """With rolled segments where a log's batches are known, and nothing tells in which segments they are.
+
+    Records from ``first_offset`` on that lie before the first batch are in the first segment, those behind
+    the last batch in the active one.
+    """
+    if context.batches is None or known_mtimes(context) is not None or not is_rolled(policy):
+        return context
+    roller, bases, begins_at, size_bytes = Roller(roll_settings(policy)), [], [], 0
+    for part in context.batches.parts():
+        starts = roller.starts(Appends(part.base_offset, part.max_timestamp_ms, part.size_bytes))
+        ends = size_bytes + np.cumsum(part.size_bytes)
+        bases += part.base_offset[starts].tolist()
+        begins_at += (ends - part.size_bytes)[starts].tolist()
+        size_bytes = int(ends[-1])
+    bases[0] = min(bases[0], first_offset)
+    sizes_bytes = np.diff([*begins_at, size_bytes]).tolist()
+    return replace(context, segments=tuple(map(Segment, bases, sizes_bytes)))

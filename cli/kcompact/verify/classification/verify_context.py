@@ -27,6 +27,7 @@ from kcompact.engine.passes.summaries import LogSummary
 from kcompact.engine.shuffle import Block, Sent, Stage
 from kcompact.rules.capacity import DEFAULT_MAP_SLOTS, map_limit
 from kcompact.rules.files.segment_files import with_segments_of_batches, without_vague_times
+from kcompact.rules.files.segment_roller import with_rolled_segments
 from kcompact.rules.files.segments import is_rolled
 from kcompact.rules.lookups import Lookup, lookup_for, values_of_logs
 from kcompact.rules.policy import Policy
@@ -87,13 +88,8 @@ def _policy_bounds_rounds(policy: Policy) -> bool:
 
 
 def _bounds_rounds(context: LogContext) -> bool:
-    facts = (
-        context.segments,
-        context.log_start_offset,
-        context.log_end_offset,
-        context.last_stable_offset,
-    )
-    return any(fact is not None for fact in (*facts, context.checkpoint_offset))
+    offsets = context.log_start_offset, context.log_end_offset, context.last_stable_offset
+    return any(fact is not None for fact in (*offsets, context.segments, context.checkpoint_offset))
 
 
 def with_transactions(
@@ -201,7 +197,10 @@ def bounds_of(
     keyed: Stage, summaries: Iterable[LogSummary], verify_context: VerifyContext
 ) -> dict[int, Bounds]:
     """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are known."""
-    contexts = {i: with_segments_of_batches(context) for i, context in verify_context.contexts.items()}
+    known = {i: with_segments_of_batches(context) for i, context in verify_context.contexts.items()}
+    contexts = {
+        i: with_rolled_segments(log, verify_context.policies[i], BEHIND_ALL) for i, log in known.items()
+    }
     lookups = replace(verify_context, contexts=contexts).lookups
     tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), lookups)
     records, by_segment = survey(tracked)
@@ -211,7 +210,7 @@ def bounds_of(
     for log_id, case in cases.items():
         context, cleanable = case.context, case.range
         is_bound = cleanable.bounded_by != "log end"
-        are_known = context.segments is not None
+        are_known = known[log_id].segments is not None
         bounds[log_id] = Bounds(
             case.policy,
             None if cleanable.checkpoint_reset else context.checkpoint_offset,
