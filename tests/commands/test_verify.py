@@ -227,6 +227,34 @@ def test_the_word_for_null_is_asked_about_so_that_nothing_at_all_stays_a_tombsto
     assert run.exit_code == 0, run.stdout
 
 
+@pytest.mark.parametrize("old", ["csv", "jsonl", "dump-log"])
+@pytest.mark.parametrize(
+    ("changed", "exit_code"), [({}, 0), ({"headers": ()}, 1), ({"timestamp_ms": 7}, 1), ({"value": b"3"}, 1)]
+)
+def test_what_only_some_files_have_is_compared_where_it_is(
+    changed: dict[str, Any], exit_code: int, old: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    sent = [record(key, "1", offset=at, topic="t", headers=(("h", b"1"),)) for at, key in enumerate("abac")]
+    if old == "dump-log":  # the names of headers alone
+        logged = [Logged(r.offset, f"{text(r.key)}=1", timestamp_ms=r.timestamp_ms) for r in sent[:2]]
+        first = write_dump_log(tmp_path / "old.txt", {0: logged})
+        first.write_text(first.read_text().replace("headerKeys: []", "headerKeys: [h]"))
+    else:
+        first = tmp_path / f"old.{old}"
+        lines = [f"t,0,{r.offset},{text(r.key)},1\n" for r in sent[:2]]
+        first.write_text("topic,partition,offset,key,value\n" + "".join(lines))
+        if old == "jsonl":  # no timestamps
+            write_kcat(first, [r._replace(timestamp_ms=-1) for r in sent[:2]])
+    new = write_kcat(tmp_path / "new.jsonl", sent[2:])
+    after = write_kcat(tmp_path / "after.jsonl", [*sent[1:3], sent[3]._replace(**changed)])
+
+    run = kcompact("verify", first, new, after)
+
+    assert run.exit_code == exit_code, run.stdout
+    assert run.stdout.count(" changed-record") == 2 * exit_code
+    assert "not compared where a file does not have them" in run.stdout
+
+
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
     value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli

@@ -13,6 +13,7 @@ from kcompact.commands.incoming.verify_inputs import (
     asked_keys,
     open_after,
     read_keys,
+    refuse_unmatched_by_any,
     sha256_of_dumps,
     state_beside_pair,
 )
@@ -25,8 +26,7 @@ from kcompact.commands.outgoing.report_file import (
 )
 from kcompact.console import note, stderr
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.files.filters import refuse_unmatched
-from kcompact.dumps.options import Aborts, ReadOptions
+from kcompact.dumps.options import Aborts
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.log_options import LogOptions
@@ -191,7 +191,7 @@ class VerifyCommand(Command):
         if committed is not None:
             committed.check_unmoved()
         read_before, read_after = indexed.get(BEFORE), indexed.get(AFTER, NOTHING)
-        _refuse_unmatched(options, [read_before, read_after])
+        refuse_unmatched_by_any(options, [read_before, read_after])
         if read_before is not None and self.verification.mode is VerifyMode.COMPACTION:
             read_after = named_alike(read_before, read_after)
             rows = rows.renaming(read_after.renamed)
@@ -264,6 +264,7 @@ class VerifyCommand(Command):
             },
             inputs.reference.compared_with(inputs.after),
             inputs.reference.doubted_beside(inputs.after),
+            (inputs.reference.lacking_beside(inputs.after), inputs.after.lacking_beside(inputs.reference)),
             now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
             is_strict=self.verification.strict,
             max_findings=self.answer.most_findings,
@@ -291,10 +292,3 @@ class VerifyCommand(Command):
             tells_checkpoints=self.log_options.checkpoint is not None or state is not None,
             transactions_given=inputs.committed is not None or self.log_options.aborted is not None,
         )
-
-
-def _refuse_unmatched(options: ReadOptions, dumps: list[Indexed | None]) -> None:
-    """Raise InputError for filters that match no dump; where one of them has the log, it is a finding."""
-    present_dumps = [dump for dump in dumps if dump is not None]
-    logs = {log for dump in present_dumps for log in dump.logs.values()}
-    refuse_unmatched(options, logs, {log for dump in present_dumps for log in dump.left_out})

@@ -72,8 +72,8 @@ def find_affected_pairs(
         shares, affected_pairs = _sift(pairs, rules, arrivals)
 
     def rows_of(share: Share) -> tuple[KeyRows, Flags]:
-        rows = replace(key_rows(*share, question.compared, rules.lookups), doubted=question.doubted)
-        return rows, taken_flags(rows, arrivals)
+        rows = key_rows(*share, question.compared, rules.lookups).comparing(question.lacking)
+        return replace(rows, doubted=question.doubted), taken_flags(rows, arrivals)
 
     return AffectedPairs(
         question,

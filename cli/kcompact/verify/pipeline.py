@@ -189,6 +189,9 @@ def _assumptions(
     if missing:
         words = " and ".join(missing)
         texts.append(f"{words} not compared: one of the dumps does not have them, or not in full")
+    partly = {name for splits in question.lacking for name, some in splits.items() if some}
+    if words := " and ".join(CONTENT[name] for name in CONTENT if name in partly & question.compared):
+        texts.append(f"{words} not compared where a file does not have them, or not in full")
     return (*texts, *_transactions(question, logs, tallies))
 
 

@@ -6,13 +6,15 @@ from functools import cached_property
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.rows.key_rows import Splits
 
 
 @dataclass(frozen=True)
 class Question:
     """``logs`` are the logs of all dumps by log_id; ``compared`` the parts of a record that count.
 
-    ``doubted`` are those that may differ where the record is the same.
+    ``doubted`` are those that may differ where the record is the same; ``lacking`` are, for BEFORE and AFTER,
+    the splits that do not have a part.
     """
 
     logs: dict[int, LogName]
@@ -21,6 +23,7 @@ class Question:
     bounds: dict[int, Bounds] = field(default_factory=dict)
     compared: frozenset[str] = frozenset(CONTENT)
     doubted: frozenset[str] = frozenset()
+    lacking: tuple[Splits, Splits] = ({}, {})
     now_ms: int = 0
     is_strict: bool = False
     max_findings: int = 100

@@ -16,12 +16,14 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import has_structured_keys
 from kcompact.dumps.files.at_hand import sha256_of, spool_folder
 from kcompact.dumps.files.containers import is_plain_path, lasting_path, open_plain
+from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.json.canonical_keys import as_compared, is_spelt_variously
 from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_stores import is_address
+from kcompact.verify.rows.indexed import Indexed
 
 _BASE64 = b"base64:"
 
@@ -59,6 +61,13 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
         return places.open([path], replace(options, may_be_converted=True, aborts=aborts))
     except NoRecordsError:
         return None
+
+
+def refuse_unmatched_by_any(options: ReadOptions, dumps: Iterable[Indexed | None]) -> None:
+    """Raise InputError for filters that match no dump; where one of them has the log, it is a finding."""
+    present_dumps = [dump for dump in dumps if dump is not None]
+    logs = {log for dump in present_dumps for log in dump.logs.values()}
+    refuse_unmatched(options, logs, {log for dump in present_dumps for log in dump.left_out})
 
 
 def read_keys(path: str) -> tuple[list[bytes], str]:

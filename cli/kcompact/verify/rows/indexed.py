@@ -38,17 +38,17 @@ _DOUBTED: dict[CountName, str] = {"replaced_values": "value_hash", "doubtful_hea
 
 @dataclass(frozen=True)
 class Indexed:
-    """One dump. ``carried`` are the columns of ``key_rows.CONTENT`` that its files have at all.
+    """One dump. ``lacking`` are, by column of ``key_rows.CONTENT``, the splits of files that do not have it.
 
-    ``with_incomplete_headers`` are the dialects of those that do not have all of the headers,
-    ``doubted`` dialects and the columns of which some may be others than they are read as.
+    ``with_incomplete_headers`` are the dialects of splits that do not have all of the headers, ``doubted``
+    dialects and the columns of which some may be others than they are read as.
     ``renamed`` are log ids of its rows that are to be read as others. ``is_named_by_file``: its records do
     not say their topic.
     """
 
     logs: dict[int, LogName]
-    carried: frozenset[str]
-    with_incomplete_headers: frozenset[str] = frozenset()
+    lacking: Mapping[str, frozenset[int]]
+    with_incomplete_headers: Mapping[int, str] = field(default_factory=dict)
     doubted: frozenset[tuple[str, str]] = frozenset()
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
@@ -81,6 +81,11 @@ class Indexed:
         return {whole.log: whole.first_offset for whole in merged(others).values()}
 
     @property
+    def splits(self) -> set[int]:
+        """The splits that hold records."""
+        return {part.split_id for part in self.summaries}
+
+    @property
     def keyless(self) -> int:
         """How many records have no key."""
         return sum(part.null_keys for part in self.summaries)
@@ -90,21 +95,30 @@ class Indexed:
         """All topics."""
         return {topic for topic, _ in self.logs.values()}
 
-    def compared_with(self, other: "Indexed") -> frozenset[str]:
-        """The columns of ``key_rows.CONTENT`` that are alike wherever a record is: those that both carry.
+    def lacking_beside(self, other: "Indexed") -> dict[str, frozenset[int]]:
+        """As ``lacking``, with the splits whose headers are not like the other dump's.
 
         Headers of which a tool writes the names alone are like those of the same tool, and of no other.
         """
-        columns = self.carried & other.carried
-        is_alike = self.with_incomplete_headers == other.with_incomplete_headers
-        return columns if is_alike else columns - {"headers_hash"}
+        dumps = self, other
+        tools = {tool for dump in dumps for tool in dump.with_incomplete_headers.values()}
+        if len(tools) == 1 and all(dump.splits <= dump.with_incomplete_headers.keys() for dump in dumps):
+            return dict(self.lacking)
+        lacking = self.lacking.get("headers_hash", frozenset()) | self.with_incomplete_headers.keys()
+        return {**self.lacking, "headers_hash": lacking}
+
+    def compared_with(self, other: "Indexed") -> frozenset[str]:
+        """The columns of ``key_rows.CONTENT`` that both dumps have in any of their records."""
+        both = (self.splits, self.lacking_beside(other)), (other.splits, other.lacking_beside(self))
+        lost = {name for splits, lacking in both for name in lacking if splits and splits <= lacking[name]}
+        return frozenset(CONTENT) - lost
 
     def doubted_beside(self, other: "Indexed") -> frozenset[str]:
         """The columns that may differ where records are the same, unless one tool wrote both dumps."""
         return frozenset(column for _, column in self.doubted ^ other.doubted)
 
 
-NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
+NOTHING = Indexed({}, {}, is_in_order=True)
 """A dump without records."""
 
 
@@ -154,8 +168,8 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
         {summary.log_id: summary.log for summary in summaries},
-        _carried(dump.files, summaries),
-        frozenset(file.dialect.name for file in dump.files if file.dialect.incomplete_headers),
+        _lacking(dump.files, summaries, file_ids),
+        _with_incomplete_headers(plan),
         frozenset(
             (file.dialect.name, column)
             for file in dump.files
@@ -262,13 +276,23 @@ def largest_before(
     return largest
 
 
-def _carried(files: tuple[DumpFile, ...], summaries: list[LogSummary]) -> frozenset[str]:
-    lost = set()
-    if summaries and all(summary.max_timestamp_ms < 0 for summary in summaries):
-        lost.add("timestamp_ms")
-    if not any(_carries_headers(file) for file in files):
-        lost.add("headers_hash")
-    return frozenset(CONTENT) - lost
+def _with_incomplete_headers(plan: IndexPlan) -> dict[int, str]:
+    dialects = {split_id: plan.file_of(split).dialect for split_id, split in plan.splits.items()}
+    return {split_id: dialect.name for split_id, dialect in dialects.items() if dialect.incomplete_headers}
+
+
+def _lacking(
+    files: tuple[DumpFile, ...], summaries: list[LogSummary], file_ids: Mapping[int, int]
+) -> dict[str, frozenset[int]]:
+    """As ``Indexed.lacking``; ``file_ids`` is the file of each split."""
+    having = {
+        "timestamp_ms": {file_ids[part.split_id] for part in summaries if part.max_timestamp_ms >= 0},
+        "headers_hash": {file.file_id for file in files if _carries_headers(file)},
+    }
+    return {
+        name: frozenset(split_id for split_id, file_id in file_ids.items() if file_id not in of_files)
+        for name, of_files in having.items()
+    }
 
 
 def _carries_headers(file: DumpFile) -> bool:

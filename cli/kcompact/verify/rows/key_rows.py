@@ -1,7 +1,7 @@
 """Records of both dumps side by side, key by key: one row per log, key and offset, as arrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,9 @@ NOWHERE = -1
 
 NOTHING_KEPT = -1
 """``kept_offset`` of a key of which AFTER has no record."""
+
+Splits = Mapping[str, frozenset[int]]
+"""By column of CONTENT, the splits of files that do not have it."""
 
 EXTRA = CONTENT_HASHES | {"is_control"}
 """Extra index columns that verification needs."""
@@ -84,6 +87,17 @@ class KeyRows:
     def is_doubted(self) -> Flags:
         """Whether both dumps hold the record, with differences in ``doubted`` columns alone."""
         return np.any([np.zeros(len(self), np.bool_), *self.differs.values()], axis=0) & ~self.is_changed
+
+    def comparing(self, lacking: tuple[Splits, Splits]) -> "KeyRows":
+        """Without differences where a file lacks the column; ``lacking`` belongs to BEFORE and AFTER."""
+        differs = dict(self.differs)
+        for splits_by_name, table, at in zip(
+            lacking, (self.before, self.after), (self.before_at, self.after_at), strict=True
+        ):
+            for name in differs.keys() & splits_by_name.keys():
+                lacks = np.isin(table["split_id"].to_numpy(), list(splits_by_name[name]))
+                differs[name] = differs[name] & ~np.append(lacks, False)[at]
+        return replace(self, differs=differs)
 
     @cached_property
     def is_data(self) -> Flags:
