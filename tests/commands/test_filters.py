@@ -78,6 +78,24 @@ def test_a_topic_may_be_gone_from_one_of_two_dumps(tmp_path: Path, kcompact: Cal
     assert "b-0: 1 -> 0 records" in run.stdout
 
 
+@pytest.mark.parametrize("topic", ["orders", "export"])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_topic_that_only_a_file_s_name_denies_is_no_finding(
+    topic: str, is_turned: bool, tmp_path: Path, kcompact: Callable[..., Run]
+) -> None:
+    named = tmp_path / "export.csv"
+    named.write_text("partition,offset,key,value\n0,0,a,1\n0,1,b,1\n")
+    said = tmp_path / "said.csv"
+    said.write_text("topic,partition,offset,key,value\norders,0,0,a,1\norders,0,1,b,1\n")
+    pair = (said, named) if is_turned else (named, said)
+
+    run = kcompact("verify", *pair, "--topic", topic)
+
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert "leave --topic out where each dump holds one topic" in run.stderr
+    assert kcompact("verify", *pair).exit_code == 0
+
+
 @pytest.mark.parametrize("part", [["--topic", "a"], ["--partitions", "0"], ["--keep-going"]])
 def test_a_part_of_a_dump_does_not_replace_the_dump(
     part: list[str], three_logs: Path, kcompact: Callable[..., Run]

@@ -64,10 +64,22 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
 
 
 def refuse_unmatched_by_any(options: ReadOptions, dumps: Iterable[Indexed | None]) -> None:
-    """Raise InputError for filters that match no dump; where one of them has the log, it is a finding."""
+    """Raise InputError for filters that match no dump; where one of them has the log, it is a finding.
+
+    Not where only the name of a file makes the difference: of one topic each, both are compared.
+    """
     present_dumps = [dump for dump in dumps if dump is not None]
     logs = {log for dump in present_dumps for log in dump.logs.values()}
     refuse_unmatched(options, logs, {log for dump in present_dumps for log in dump.left_out})
+    for dump in present_dumps if any(dump.is_named_by_file for dump in present_dumps) else ():
+        topics = {topic for topic, _ in dump.left_out}
+        if options.topics and not dump.logs and len(topics) == 1:
+            raise InputError(
+                f"--topic leaves out all records of one of the dumps: they are of {topics.pop()}, as far as"
+                " records or names of files tell",
+                hint="leave --topic out where each dump holds one topic; else put the files whose records do"
+                " not say their topic below a folder such as topic=NAME/",
+            )
 
 
 def read_keys(path: str) -> tuple[list[bytes], str]:
