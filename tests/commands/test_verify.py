@@ -227,6 +227,23 @@ def test_the_word_for_null_is_asked_about_so_that_nothing_at_all_stays_a_tombsto
     assert run.exit_code == 0, run.stdout
 
 
+@pytest.mark.parametrize("mode", ["compaction", "state"])
+@pytest.mark.parametrize("before", ["", "*.jsonl"])
+def test_after_is_not_taken_for_a_part_of_before(
+    before: str, mode: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [record(key, str(at), offset=at) for at, key in enumerate("aba")]
+    write_kcat(tmp_path / "orders.jsonl", records)
+    after = write_kcat(tmp_path / "orders.compacted.jsonl", [*records[1:], record("x", "1", offset=3)])
+
+    run = kcompact("verify", "--mode", mode, tmp_path / before, after)
+
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert f"{after} of AFTER is among the files of BEFORE" in run.stderr
+    assert kcompact("verify", "--mode", mode, tmp_path / "orders.jsonl", after).exit_code == 1
+    assert kcompact("verify", "--mode", mode, after, after).exit_code == 0
+
+
 @pytest.mark.parametrize("old", ["csv", "jsonl", "dump-log"])
 @pytest.mark.parametrize(
     ("changed", "exit_code"), [({}, 0), ({"headers": ()}, 1), ({"timestamp_ms": 7}, 1), ({"value": b"3"}, 1)]

@@ -13,6 +13,7 @@ from kcompact.commands.incoming.verify_inputs import (
     asked_keys,
     open_after,
     read_keys,
+    refuse_after_in_before,
     refuse_unmatched_by_any,
     sha256_of_dumps,
     state_beside_pair,
@@ -180,6 +181,8 @@ class VerifyCommand(Command):
         dumps = [dump for dump in (before, after, committed) if dump]
         for dump in dumps:
             stack.enter_context(dump)
+        if before and after and not self.verification.absent_keys:
+            refuse_after_in_before(before, after)
         if self.verification.asks_for_compaction and before:
             require_offsets(before, "BEFORE")
             require_offsets(after, "AFTER")

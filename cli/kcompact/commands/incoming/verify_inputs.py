@@ -63,6 +63,27 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
         return None
 
 
+def refuse_after_in_before(before: Dump, after: Dump) -> None:
+    """Raise InputError where BEFORE's folder, glob or list took files of AFTER in, unless both are the same.
+
+    By their paths alone: unchanged files of two dumps may be links to one.
+    """
+    of_before, of_after = (
+        {_place_of(file.path): file.path for file in dump.files} for dump in (before, after)
+    )
+    shared = sorted(of_before.keys() & of_after.keys())
+    if shared and of_before.keys() != of_after.keys():
+        raise InputError(
+            f"{of_after[shared[0]]} of AFTER is among the files of BEFORE, too: no record that it"
+            " alone has could be told from BEFORE's",
+            hint="name the files of BEFORE one by one, or move AFTER out of its folder",
+        )
+
+
+def _place_of(path: str) -> str:
+    return path if is_address(path) else str(Path(path).parent.resolve() / Path(path).name)
+
+
 def refuse_unmatched_by_any(options: ReadOptions, dumps: Iterable[Indexed | None]) -> None:
     """Raise InputError for filters that match no dump; where one of them has the log, it is a finding.
 
