@@ -79,6 +79,26 @@ def test_a_read_committed_dump_of_another_topic_is_refused(tmp_path: Path, kcomp
 
 
 @pytest.mark.parametrize("command", ["compact", "verify", "dirty-ratio"])
+@pytest.mark.parametrize("told", ["", "orders*"])
+def test_a_folder_with_the_dump_itself_is_no_read_committed_dump(
+    told: str, command: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [record("a", str(at), offset=at) for at in (0, 1, 3)]
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    dump = write_kcat(folder / "orders.jsonl", records)
+    write_kcat(folder / "orders.committed.jsonl", records[::2])
+    after = (write_kcat(tmp_path / "after.jsonl", records[2:]),) if command == "verify" else ()
+    line = (command, dump, *after, *(("-o", tmp_path / "out.jsonl") if command == "compact" else ()))
+
+    run = kcompact(*line, "--read-committed", folder / told)
+
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert f"{dump} of --read-committed is a file of the dump itself" in run.stderr
+    assert kcompact(*line, "--read-committed", dump).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["compact", "verify", "dirty-ratio"])
 def test_a_read_committed_dump_that_begins_later_is_refused_where_no_marker_can_be(
     command: str, tmp_path: Path, kcompact: Cli
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.broker.state.state_places import StatePlace, open_state
 from kcompact.commands.command import Command
-from kcompact.commands.incoming.opening import Workplaces, files_named
+from kcompact.commands.incoming.opening import Workplaces, files_named, refuse_dump_in_committed
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.publishing import publish
@@ -84,7 +84,7 @@ class CompactCommand(Command):
             outputs = with_writers(names.plan(dump.files, dump.numbers), self.output.to)
             dump.files = joined(outputs)
             in_use = state_in_use(state, dump, places)
-            beside = self._beside(stack, places, in_use.beside if in_use else None)
+            beside = self._beside(stack, places, dump, in_use.beside if in_use else None)
             request = self._request(policies, beside, publication.work_folder, outputs, places)
             compaction = self._compact(dump, request, places)
             check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in compaction.outcome.logs])
@@ -159,13 +159,14 @@ class CompactCommand(Command):
             now_ms=self.log_options.now_ms(),
         )
 
-    def _beside(self, stack: ExitStack, places: Workplaces, state: StateOfDump | None) -> Beside:
+    def _beside(self, stack: ExitStack, places: Workplaces, dump: Dump, state: StateOfDump | None) -> Beside:
         """All that is known beside the dump; its read_committed dump stays open as long as ``stack``."""
         context = self.log_options.context().with_state(state.state if state else None)
-        committed = self.log_options.read_committed
-        if not committed:
+        if not self.log_options.read_committed:
             return Beside(context, state)
-        return Beside(context, state, stack.enter_context(places.open([committed], self.read_options())))
+        committed = stack.enter_context(places.open([self.log_options.read_committed], self.read_options()))
+        refuse_dump_in_committed(dump, committed)
+        return Beside(context, state, committed)
 
     def _request(
         self, policies: Policies, beside: Beside, folder: Path, outputs: OutputPlan, places: Workplaces

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kcompact.broker.state.state_places import open_state
 from kcompact.commands.command import Command
-from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.incoming.opening import Workplaces, refuse_dump_in_committed
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report, tell_github
 from kcompact.compact.context.beside import Beside
@@ -97,6 +97,7 @@ class DirtyRatioCommand(Command):
                 committed = scanning.enter_context(
                     places.open([self.log_options.read_committed], self.read_options())
                 )
+                refuse_dump_in_committed(dump, committed)
             folder = scanning.enter_context(scratch_folder())
             spark = scanning.enter_context(places.session(dump.data_bytes))
             known_beside = Beside(context, beside, committed)

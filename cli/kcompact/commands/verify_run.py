@@ -8,7 +8,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_places import read_states
 from kcompact.commands.command import Command
-from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.incoming.opening import Workplaces, refuse_dump_in_committed
 from kcompact.commands.incoming.verify_inputs import (
     asked_keys,
     open_after,
@@ -183,6 +183,8 @@ class VerifyCommand(Command):
             stack.enter_context(dump)
         if before and after and not self.verification.absent_keys:
             refuse_after_in_before(before, after)
+        if before and committed:
+            refuse_dump_in_committed(before, committed)
         if self.verification.asks_for_compaction and before:
             require_offsets(before, "BEFORE")
             require_offsets(after, "AFTER")

@@ -101,3 +101,30 @@ def files_named(dumps: list[str], left_out: LeftOut = NOTHING_LEFT_OUT) -> list[
 def _as_workers_name(path: str) -> str:
     """The path of a DUMP argument for workers of a cluster, which run in folders of their own."""
     return path if path == STDIN or is_address(path) else str(Path(path).absolute())
+
+
+def shared_files(dump: Dump, other: Dump) -> list[str]:
+    """The paths of files that both dumps have, as the other one names them: a path once for each file there.
+
+    Links count as files of their own: unchanged files of two dumps may be links to one.
+    """
+    places = {_place_of(file.path) for file in dump.files}
+    return [file.path for file in other.files if _place_of(file.path) in places]
+
+
+def _place_of(path: str) -> str:
+    return path if is_address(path) else str(Path(path).parent.resolve() / Path(path).name)
+
+
+def refuse_dump_in_committed(dump: Dump, committed: Dump) -> None:
+    """Raise InputError where the read_committed dump is a folder or glob that took files of the dump in.
+
+    The dump itself may be given: then it has no transactions.
+    """
+    shared = shared_files(dump, committed)
+    if shared and len(shared) < len(committed.files):
+        raise InputError(
+            f"{shared[0]} of --read-committed is a file of the dump itself: aborted records would count as"
+            " committed",
+            hint="name what a read_committed consumer wrote, and nothing else",
+        )

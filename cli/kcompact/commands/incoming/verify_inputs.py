@@ -10,7 +10,7 @@ from pathlib import Path
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_that_counts
 from kcompact.broker.state.state_output import output_file
-from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.incoming.opening import Workplaces, shared_files
 from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import has_structured_keys
@@ -68,20 +68,13 @@ def refuse_after_in_before(before: Dump, after: Dump) -> None:
 
     By their paths alone: unchanged files of two dumps may be links to one.
     """
-    of_before, of_after = (
-        {_place_of(file.path): file.path for file in dump.files} for dump in (before, after)
-    )
-    shared = sorted(of_before.keys() & of_after.keys())
-    if shared and of_before.keys() != of_after.keys():
+    shared = shared_files(before, after)
+    if shared and not len(shared) == len(before.files) == len(after.files):
         raise InputError(
-            f"{of_after[shared[0]]} of AFTER is among the files of BEFORE, too: no record that it"
-            " alone has could be told from BEFORE's",
+            f"{shared[0]} of AFTER is among the files of BEFORE, too: no record that it alone has could be"
+            " told from BEFORE's",
             hint="name the files of BEFORE one by one, or move AFTER out of its folder",
         )
-
-
-def _place_of(path: str) -> str:
-    return path if is_address(path) else str(Path(path).parent.resolve() / Path(path).name)
 
 
 def refuse_unmatched_by_any(options: ReadOptions, dumps: Iterable[Indexed | None]) -> None:
