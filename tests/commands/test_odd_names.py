@@ -41,3 +41,17 @@ def test_a_name_of_odd_bytes_is_no_topic(command: str, kcompact: Callable[..., R
     (tmp_path / "topic=orders").mkdir()
     dump = odd.rename(tmp_path / "topic=orders" / odd.name)
     assert kcompact(command, dump).exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_folder_of_odd_bytes_holds_dumps_and_reports(
+    suffix: str, kcompact: Callable[..., Run], tmp_path: Path
+) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff"))
+    odd.mkdir()
+    dump, compacted = odd / f"orders.{suffix}", odd / f"compacted.{suffix}"
+    for source, target in ((ORDERS, dump), (dump, compacted)):
+        run = kcompact("compact", source, "-o", target)
+        assert run.exit_code == 0, run.stderr
+    assert kcompact("verify", ORDERS, compacted).exit_code == 0
+    assert (odd / "compacted.report" / "report.html").exists()

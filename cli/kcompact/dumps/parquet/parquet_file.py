@@ -83,11 +83,16 @@ def open_parquet(path: str, data: ParquetInput) -> "parquet.ParquetFile":
     with reading_footer(path, data):
         # Spark's INT96 counts microseconds at most: in nanoseconds the year 9999 would overflow.
         return parquet.ParquetFile(
-            data,
+            _source_of(data),
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
             pre_buffer=not isinstance(data, str),  # columns that are side by side come together
         )
+
+
+def _source_of(data: ParquetInput) -> Any:
+    """As pyarrow opens it; names it would take in UTF-8 alone, while those of files may be any bytes."""
+    return pa.OSFile(os.fsencode(data)) if isinstance(data, str) else data
 
 
 def refuse_encrypted(path: str, data: ParquetInput, file: "parquet.ParquetFile") -> None:
@@ -126,7 +131,7 @@ def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile
     ]
     if not names or _SPARK in (about.metadata or {}):
         return
-    with parquet.ParquetFile(data, metadata=about, coerce_int96_timestamp_unit="ns") as exact:
+    with parquet.ParquetFile(_source_of(data), metadata=about, coerce_int96_timestamp_unit="ns") as exact:
         for number in range(about.num_row_groups):
             with suppress(UnreadableError), naming(number):
                 us, ns = (_numbers(source.read_row_group(number, names)) for source in (file, exact))
@@ -205,7 +210,7 @@ def _longest_repeated_bytes(file: "parquet.ParquetFile", group: RowGroup, names:
     if not paths or not isinstance(group.data, str):
         return 1
     with parquet.ParquetFile(
-        group.data,
+        _source_of(group.data),
         metadata=file.metadata,
         read_dictionary=paths,
         buffer_size=_PAGE_BYTES,

@@ -1,5 +1,6 @@
 """``report.html``: the compaction report as pictures, each with its figures."""
 
+import os
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -145,4 +146,5 @@ def _table(folder: Path | None, name: str, columns: list[str]) -> pa.Table | Non
         return None
     types = {"topic": pa.string(), "key": pa.string(), "reason": pa.string()}
     options = csv.ConvertOptions(include_columns=columns, column_types=types, strings_can_be_null=False)
-    return csv.read_csv(path, csv.ReadOptions(block_size=_BLOCK_BYTES), convert_options=options)
+    file = pa.OSFile(os.fsencode(path))  # pyarrow takes a name in UTF-8 alone, and it may be any bytes
+    return csv.read_csv(file, csv.ReadOptions(block_size=_BLOCK_BYTES), convert_options=options)
