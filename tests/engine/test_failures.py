@@ -394,6 +394,13 @@ def test_a_full_disk_is_named_where_spark_spills_to(words: str, tmp_path: Path) 
     assert "TMPDIR" in str(known.hint)
 
 
+def test_a_java_that_can_make_no_folder_for_blocks_is_not_given_more_memory(tmp_path: Path) -> None:
+    with subprocess.Popen(["sh", "-c", "exit 53"]) as process:
+        known = explain(Py4JError("x"), Jvm(process, tmp_path / "run"))  # type: ignore[arg-type]  # any does
+    assert known is not None
+    assert known.message == f"{tmp_path}: the disk that Spark spills to is full"
+
+
 def test_a_full_disk_is_that_of_the_folder_that_a_setting_names(tmp_path: Path) -> None:
     error = Py4JError("java.io.IOException: No space left on device\n\tat a.b(C.java)")
     with subprocess.Popen(["true"]) as process:

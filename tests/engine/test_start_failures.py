@@ -1,7 +1,9 @@
 """A Spark that does not start: Java's reason in a sentence, and whatever may be to blame; no stack trace."""
 
 import errno
+import resource
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from engine_runs import FULL_JDK, is_clean, run_python
 from kcompact.engine.startup.jvm import Jvm
 from kcompact.engine.startup.start_failures import last_words, not_started
-from kcompact.errors import EngineError
+from kcompact.errors import EngineError, OutputError
 from spark_cluster import cluster_environment
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
@@ -36,6 +38,25 @@ def test_a_temporary_folder_that_java_could_not_name_is_refused_at_once(name: st
     error, hint = refusal(folder, LC_ALL="C")
     assert error.startswith(f"error: {tmp_path}/")
     assert hint.startswith("hint: set TMPDIR to a folder")
+
+
+def test_java_that_cannot_write_its_answer_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: it says nothing, and lives on."""
+    monkeypatch.setattr("kcompact.engine.startup.jvm._LOOK_SECONDS", 0.01)
+    folder = tmp_path / ".kcompact-run"
+    folder.mkdir()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+            with pytest.raises(OutputError, match=f"^{tmp_path}: larger than files may become"):
+                Jvm(process, folder).gateway()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            process.kill()
+    assert list(folder.iterdir()) == []
 
 
 def test_without_a_loopback_interface_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,8 @@ _KNOWN = (
     ),
     ("jdk.incubator.vector not found", "Java on the cluster is not a full JDK", _FULL_JDK),
 )
-_NO_SPACE = ("No space left on device", "Disk quota exceeded")
+_NO_SPACE = ("No space left on device", "Disk quota exceeded", "Failed to get a temp directory under")
+_NO_FOLDER = 53  # Java's exit code where Spark cannot make a folder for its blocks
 _TOO_LARGE = "File too large"
 _BAD_SETTINGS = (
     "[INVALID_CONF_VALUE",
@@ -206,6 +207,8 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
 
 def _died(java: Jvm) -> EngineError:
     code = java.process.returncode
+    if code == _NO_FOLDER:
+        return _disk_full(java)
     is_killed = code == -signal.SIGKILL  # by the kernel, for want of memory
     hint = _OUT_OF_MEMORY if is_killed else too_few_addresses() or _MORE_MEMORY
     return EngineError(f"Spark's Java died ({_cause(code)})", hint=hint)

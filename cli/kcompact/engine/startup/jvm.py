@@ -29,7 +29,7 @@ from kcompact.engine.startup.executors import executors_environment
 from kcompact.engine.startup.jars import class_path, package_folder
 from kcompact.engine.startup.python_path import safe_environment
 from kcompact.engine.startup.settings import SessionOptions, properties_of, spill_root
-from kcompact.engine.startup.start_failures import Settings, last_words, not_started
+from kcompact.engine.startup.start_failures import Settings, last_words, not_started, require_room
 from kcompact.engine.startup.worker_daemon import SOCKET_VARIABLE
 from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 from kcompact.errors import EngineError
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _GATEWAY_SECONDS = 120  # a JVM that has not answered by then never will
+_LOOK_SECONDS = 3.0  # of which a start takes one
 _FINISH_SECONDS = 300  # a cache takes 15 s to write, on a quiet machine
 
 # The options of org.apache.spark.launcher.JavaModuleOptions, without the vector module, which
@@ -122,11 +123,14 @@ class Jvm:
 
     def _wait_for_handshake(self) -> tuple[int, str]:
         handshake = self.folder / "gateway"
-        deadline = time.monotonic() + _GATEWAY_SECONDS
+        start, next_look = time.monotonic(), _LOOK_SECONDS
         while not handshake.exists():  # Java renames it into place once it is whole
             if self.process.poll() is not None:
                 raise self._not_started(f"Java ended with exit code {self.process.returncode}")
-            if time.monotonic() > deadline:
+            if (waited := time.monotonic() - start) > next_look:
+                require_room(self.folder)  # Java that can write no file says nothing, and never ends
+                next_look += _LOOK_SECONDS
+            if waited > _GATEWAY_SECONDS:
                 raise self._not_started(f"Java did not answer within {_GATEWAY_SECONDS} s")
             time.sleep(0.005)
         content = handshake.read_bytes()
@@ -134,6 +138,7 @@ class Jvm:
         return port, content[8 : 8 + length].decode()
 
     def _not_started(self, cause: str) -> EngineError:
+        require_room(self.folder)
         reason = last_words(self.folder / "spark.log")
         return not_started(f"{cause}: {reason}" if reason else cause, self.settings)
 
@@ -181,6 +186,7 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     properties = properties_of(options)
     with ExitStack() as opened:
         scratches = [opened.enter_context(open_scratch(root)) for root in roots]
+        require_room(scratches[0].folder)
         files = opened.pop_all()
     folder = scratches[0].folder
     properties["spark.local.dir"] = ",".join(str(it.folder) for it in scratches[1:] or scratches)

@@ -7,6 +7,8 @@ import resource
 from pathlib import Path
 
 from kcompact.errors import EngineError
+from kcompact.storage import disk
+from kcompact.storage.scratch import folder_outside
 
 Settings = tuple[tuple[str, str], ...]
 """Names and values of ``--conf``."""
@@ -14,6 +16,7 @@ Settings = tuple[tuple[str, str], ...]
 _FEW_FILES = 1024  # open at once; Java alone opens some 300
 _NO_THREAD = ("unable to create native thread", "can't start new thread")
 _FEW_ADDRESSES = 4 << 30  # Java reserves 1 GiB for its heap, another for classes, and more
+_ROOM_BYTES = 4096  # a block: less than Java writes before it answers
 _SUSPECTS_NAMED = 5
 _LONGEST_REASON = 300
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
@@ -27,6 +30,16 @@ _KUBECTLS_SETTINGS = (
     " spark.kubernetes.authenticate...; --verbose shows Spark's whole log"
 )
 _THREAD_AND_PACKAGE = re.compile(r'(Exception in thread "[^"]*" |Caused by: )?([a-z][\w$]*\.)+(?=[A-Z])')
+
+
+def require_room(folder: Path) -> None:
+    """Raise OutputError where the private folder of a run takes no more files."""
+    probe = folder / "room"
+    with disk.explained(folder_outside(probe)):
+        try:
+            disk.write(probe, bytes(_ROOM_BYTES))
+        finally:
+            probe.unlink(missing_ok=True)
 
 
 def not_started(cause: str, settings: Settings) -> EngineError:
