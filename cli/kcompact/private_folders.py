@@ -11,7 +11,7 @@ def user_cache_folder() -> Path | None:
     """``kcompact`` in the user's cache folder, if that is ours; it need not exist yet."""
     home = os.environ.get("HOME")
     cache_home = os.environ.get("XDG_CACHE_HOME")
-    if not home:
+    if not home or not (cache_home or Path(home).is_dir()):
         return None
     usual = Path(home, "Library/Caches") if sys.platform == "darwin" else Path(home, ".cache")
     folder = Path(cache_home or usual) / "kcompact"

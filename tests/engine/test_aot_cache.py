@@ -72,6 +72,16 @@ def test_no_place_without_a_home(
     assert place_of_cache(java, tmp_path / "jars") is None
 
 
+def test_no_place_in_a_home_that_is_not_there(
+    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nonexistent"))
+    assert place_of_cache(java, tmp_path / "jars") is None
+    (tmp_path / "nonexistent").mkdir()
+    assert place_of_cache(java, tmp_path / "jars") is not None
+
+
 @pytest.mark.parametrize("mode", [0o720, 0o702])
 def test_no_place_in_a_folder_that_others_can_write(
     java: Path, tmp_path: Path, cache_folder: Path, mode: int
