@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcompact.dumps.loops.compiled_code import RUN_FOLDER
-from kcompact.dumps.loops.readiness import prepare_in_background
+from kcompact.dumps.loops.readiness import prepared_in_background
 from kcompact.engine.clusters import cluster_session, connected_session, is_on_cluster, ship_to
 from kcompact.engine.failures import explained, start_explained
 from kcompact.engine.masters import MasterKind
@@ -67,9 +67,8 @@ class _OwnSpark:
         path = self._cache.path if self._cache is not None and self._cached else None
         java = jvm.launch(self._options, cache=path)
         if self._options.layouts and not self._options.is_elsewhere:
-            prepare_in_background(
-                self._options.layouts, safe_environment(os.environ | {RUN_FOLDER: str(java.folder)})
-            )
+            environment = safe_environment(os.environ | {RUN_FOLDER: str(java.folder)})
+            java.files.enter_context(prepared_in_background(self._options.layouts, environment))
         return java
 
 

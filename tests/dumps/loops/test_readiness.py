@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine_runs import processes_of, run_python, wait_until
 from kcompact.commands import starting
 from kcompact.dumps.loops import compiled_code, readiness
 from kcompact.options.run_options import RunOptions
@@ -191,3 +192,20 @@ assert "numba" not in sys.modules
 """
     done = run(code)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["pass", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_a_compiler_whose_work_is_not_kept_ends_with_its_run(end: str, tmp_path: Path) -> None:
+    code = f"""
+import os, signal, time
+from pathlib import Path
+from kcompact.dumps.loops.compiled_code import RUN_FOLDER
+from kcompact.dumps.loops.readiness import prepared_in_background
+with prepared_in_background(["json_lines"], os.environ | {{RUN_FOLDER: {str(tmp_path / "run")!r}}}):
+    while not Path({str(tmp_path / "run" / "loops")!r}).exists():
+        time.sleep(0.01)
+    {end}
+"""
+    run_python(code, tmp_path, CI="true")
+    assert wait_until(lambda: not processes_of(tmp_path), seconds=5), processes_of(tmp_path)

@@ -102,20 +102,25 @@ def _kept_in(config: Any, folder: Path) -> Iterator[None]:
 
 
 def folder_of(layout: str) -> Path:
-    """Where the compiled code for a layout is kept, or will be.
-
-    In the user's cache; on a build machine, without a home, or where nothing can be written there, in the
-    run's folder or one of the machine's.
-    """
-    name = f"{layout}-{_digest()}"
-    user = user_cache_folder()
-    if user is not None and may_keep_caches():
-        folder = user / "loops" / name
-        if (folder / _SEAL).exists() or _can_be_written(folder.parent):
-            return folder
+    """Where the compiled code for a layout is, or will be; if not kept, for the run or for the machine."""
+    kept = kept_folder_of(layout)
+    if kept is not None:
+        return kept
     run = os.environ.get(RUN_FOLDER)
     root = Path(run, "loops") if run else Path(tempfile.gettempdir(), f"kcompact-loops-{os.geteuid()}")
-    return root / name
+    return root / f"{layout}-{_digest()}"
+
+
+def kept_folder_of(layout: str) -> Path | None:
+    """The place for later runs, in the user's cache.
+
+    None on a build machine, without a home, or where nothing can be written there.
+    """
+    user = user_cache_folder()
+    if user is None or not may_keep_caches():
+        return None
+    folder = user / "loops" / f"{layout}-{_digest()}"
+    return folder if (folder / _SEAL).exists() or _can_be_written(folder.parent) else None
 
 
 def _can_be_written(folder: Path) -> bool:

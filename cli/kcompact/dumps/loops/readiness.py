@@ -2,15 +2,24 @@
 
 import importlib
 import importlib.util
+import os
+import stat
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import PurePath
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from kcompact.dumps.loops.compiled_code import compile_into, folder_of, import_with, is_sealed
+from kcompact.dumps.loops.compiled_code import (
+    compile_into,
+    folder_of,
+    import_with,
+    is_sealed,
+    kept_folder_of,
+)
 from kcompact.private_folders import may_keep_caches, user_cache_folder
 
 if TYPE_CHECKING:
@@ -130,23 +139,46 @@ def _layouts_worth_it(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
     )
 
 
-def prepare_in_background(layouts: Iterable[str], environment: Mapping[str, str]) -> None:
-    """Have a process of its own, in this environment, compile what is not compiled yet."""
+@contextmanager
+def prepared_in_background(layouts: Iterable[str], environment: Mapping[str, str]) -> Iterator[None]:
+    """Have a process of its own, in this environment, compile what is not compiled yet.
+
+    It ends with the context, or with this process, unless later runs are to find its work.
+    """
     layouts = [layout for layout in layouts if not _is_ready(layout)]
-    if not layouts:
-        return
-    with suppress(OSError):
-        subprocess.Popen(
-            [sys.executable, "-m", "kcompact.dumps.loops.readiness", *layouts],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd="/",
-            env=dict(environment),
-        )
+    process = None
+    with suppress(ImportError, OSError):
+        if layouts:
+            is_kept = kept_folder_of(_FOR_ALL) is not None
+            process = _compiler(layouts, environment, subprocess.DEVNULL if is_kept else subprocess.PIPE)
+    try:
+        yield
+    finally:
+        if process is not None and process.stdin is not None:
+            with process:
+                process.kill()
+
+
+def _compiler(layouts: list[str], environment: Mapping[str, str], stdin: int) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "kcompact.dumps.loops.readiness", *layouts],
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",
+        env=dict(environment),
+    )
+
+
+def _end_with_caller() -> None:
+    """Nobody needs what is compiled for a run that was killed; and its folder is gone."""
+    sys.stdin.read()
+    os._exit(1)
 
 
 if __name__ == "__main__":
+    if stat.S_ISFIFO(os.fstat(0).st_mode):
+        threading.Thread(target=_end_with_caller, daemon=True).start()
     for layout_name in sys.argv[1:]:
         load_loops(layout_name)
