@@ -178,6 +178,8 @@ with open_session(SessionOptions(master="local[2]")) as spark:
     [
         {"SPARK_HOME": "/nonexistent", "SPARK_LOCAL_DIRS": "/nonexistent"},
         {"SPARK_CONNECT_MODE_ENABLED": "1", "SPARK_REMOTE": "sc://nowhere"},
+        {"SPARK_PREFER_IPV6": "true"},
+        {"JDK_JAVA_OPTIONS": "-Djava.net.preferIPv6Addresses=true"},
     ],
 )
 def test_where_the_user_has_spark_does_not_matter(variables: dict[str, str], tmp_path: Path) -> None:

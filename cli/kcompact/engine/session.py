@@ -37,6 +37,7 @@ class _OwnSpark:
 
     def __init__(self, options: SessionOptions) -> None:
         leave_out_other_sparks()
+        os.environ.pop("SPARK_PREFER_IPV6", None)  # PySpark would look for our Java at ::1
         self._options = options
         self._cache = jvm.aot_cache_of_java()
         self._cached = self._cache is not None and self._cache.is_usable()

@@ -92,6 +92,7 @@ def properties_of(options: SessionOptions) -> dict[str, str]:
     if not options.is_elsewhere:
         properties["spark.python.daemon.module"] = DAEMON_MODULE
     properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    properties["java.net.preferIPv6Addresses"] = "false"  # PySpark asks at 127.0.0.1
     return properties | dict(options.conf)
 
 
