@@ -149,6 +149,20 @@ def test_without_a_folder_for_temporary_files_the_user_is_told_to_name_one(
     assert "hint: name a folder that can be written with TMPDIR" in run.stderr
 
 
+def test_a_working_folder_that_goes_while_a_command_runs_is_named(
+    kcompact: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(_: str) -> None:
+        (tmp_path / "gone").rmdir()
+        Path("../x.jsonl").read_bytes()
+
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    monkeypatch.setattr(sources, "_files_of", fail)
+    run = kcompact("compact", "../x.jsonl")
+    assert (run.exit_code, run.stderr.splitlines()[0]) == (2, "error: the working folder is gone")
+
+
 _AMID_IMPORTS = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -125,14 +125,26 @@ def _lost_stdout(error: OSError) -> int:
     return _failed(OutputError(f"standard output cannot be written: {error.strerror}", hint=hint))
 
 
-def _refused_argument(path: str, error: OSError) -> KcompactError | None:
+def _refused_place(error: OSError) -> KcompactError | None:
     """The error for an argument that names what no file system holds, or that this user may not look into.
 
-    Which of them looks first is no matter. So where somebody removes what this run keeps beside them.
+    Which of them looks first is no matter. So where somebody removes what this run keeps beside them, or the
+    working folder.
     """
     from kcompact.storage.replacing import too_long
     from kcompact.storage.scratch import removed_in_use
 
+    if isinstance(error, FileNotFoundError):
+        try:
+            _check_working_folder()
+        except InputError as gone:
+            return gone
+        if not error.filename:  # Python's tempfile alone names no file
+            hint = "name a folder that can be written with TMPDIR, on a disk that has some space"
+            return OutputError(f"temporary files cannot be written: {error.strerror}", hint=hint)
+    if not error.filename:
+        return None
+    path = os.fsdecode(error.filename)
     if error.errno == errno.ENAMETOOLONG:
         return InputError(too_long(path))
     if error.errno == errno.EACCES:
@@ -149,13 +161,8 @@ def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
 
     if is_usage_error(error):
         return _failed(plain_error(error, arguments))
-    if isinstance(error, OSError) and error.filename:
-        refused = _refused_argument(os.fsdecode(error.filename), error)
-        if refused is not None:
-            return _failed(refused)
-    if isinstance(error, FileNotFoundError) and not error.filename:  # Python's tempfile alone names no file
-        hint = "name a folder that can be written with TMPDIR, on a disk that has some space"
-        return _failed(OutputError(f"temporary files cannot be written: {error.strerror}", hint=hint))
+    if isinstance(error, OSError) and (refused := _refused_place(error)) is not None:
+        return _failed(refused)
     if "--debug" in arguments:
         stderr.print_exception()
     if isinstance(error, MemoryError):
