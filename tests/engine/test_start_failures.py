@@ -10,7 +10,7 @@ import pytest
 
 from engine_runs import FULL_JDK, is_clean, run_python
 from kcompact.engine.startup.jvm import Jvm
-from kcompact.engine.startup.start_failures import last_words, not_started
+from kcompact.engine.startup.start_failures import last_words, not_started, refuse_odd_names
 from kcompact.errors import EngineError, OutputError
 from spark_cluster import cluster_environment
 
@@ -38,6 +38,16 @@ def test_a_temporary_folder_that_java_could_not_name_is_refused_at_once(name: st
     error, hint = refusal(folder, LC_ALL="C")
     assert error.startswith(f"error: {tmp_path}/")
     assert hint.startswith("hint: set TMPDIR to a folder")
+
+
+def test_a_java_in_a_folder_that_it_could_not_name_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("locale.getencoding", lambda: "ascii")
+    with pytest.raises(EngineError, match=r"caf\xe9/bin/java: Java cannot read this name") as refused:
+        refuse_odd_names(tmp_path, Path("/opt/caf\xe9/bin/java"))
+    assert refused.value.hint is not None
+    assert refused.value.hint.startswith("set LC_ALL=C.UTF-8")
 
 
 def test_java_that_cannot_write_its_answer_is_not_waited_for(

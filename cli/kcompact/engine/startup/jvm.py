@@ -8,7 +8,6 @@ PySpark, so that a command can launch Java first and import Python's half while 
 
 import atexit
 import errno
-import locale
 import os
 import signal
 import struct
@@ -29,7 +28,13 @@ from kcompact.engine.startup.executors import executors_environment
 from kcompact.engine.startup.jars import class_path, package_folder
 from kcompact.engine.startup.python_path import safe_environment
 from kcompact.engine.startup.settings import SessionOptions, properties_of, spill_root
-from kcompact.engine.startup.start_failures import Settings, last_words, not_started, require_room
+from kcompact.engine.startup.start_failures import (
+    Settings,
+    last_words,
+    not_started,
+    refuse_odd_names,
+    require_room,
+)
 from kcompact.engine.startup.worker_daemon import SOCKET_VARIABLE
 from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 from kcompact.errors import EngineError
@@ -181,7 +186,7 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     Raises EngineError.
     """
     temporary_root = spill_root(options.input_bytes)
-    _refuse_odd_name(temporary_root)
+    refuse_odd_names(temporary_root, java_executable())
     roots = [temporary_root, *_roots_of_blocks(options)]
     properties = properties_of(options)
     with ExitStack() as opened:
@@ -226,24 +231,6 @@ def _roots_of_blocks(options: SessionOptions) -> list[Path]:
         except OSError as error:
             raise EngineError(f"spark.local.dir: {root} cannot be made: {error.strerror}") from error
     return roots
-
-
-def _refuse_odd_name(temporary_root: Path) -> None:
-    """Raise EngineError where Java would not find the folder: it takes names as the locale spells them."""
-    if "," in str(temporary_root):
-        raise EngineError(
-            f"{temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
-            " would leave files elsewhere",
-            hint="set TMPDIR to a folder without a comma in its name",
-        )
-    try:
-        os.fsencode(temporary_root).decode(locale.getencoding())
-    except UnicodeDecodeError as error:
-        raise EngineError(
-            f"{temporary_root}: Java cannot read this folder's name in the encoding of the locale,"
-            f" {locale.getencoding()}",
-            hint="set TMPDIR to a folder whose name is of ASCII letters",
-        ) from error
 
 
 def _spark_arguments(options: SessionOptions, properties: Mapping[str, str]) -> list[str]:

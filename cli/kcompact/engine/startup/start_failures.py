@@ -1,5 +1,6 @@
 """Why Spark did not start: Java's own words in a sentence, and a hint at whatever may be to blame."""
 
+import locale
 import os
 import pwd
 import re
@@ -30,6 +31,28 @@ _KUBECTLS_SETTINGS = (
     " spark.kubernetes.authenticate...; --verbose shows Spark's whole log"
 )
 _THREAD_AND_PACKAGE = re.compile(r'(Exception in thread "[^"]*" |Caused by: )?([a-z][\w$]*\.)+(?=[A-Z])')
+
+
+def refuse_odd_names(temporary_root: Path, java: Path) -> None:
+    """Raise EngineError where Java would not find a folder: it takes names as the locale spells them."""
+    if "," in str(temporary_root):
+        raise EngineError(
+            f"{temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
+            " would leave files elsewhere",
+            hint="set TMPDIR to a folder without a comma in its name",
+        )
+    remedies = {
+        temporary_root: "set TMPDIR to a folder whose name is of ASCII letters",
+        java: "set LC_ALL=C.UTF-8, or install kcompact in a folder whose name is of ASCII letters",
+    }
+    for path, remedy in remedies.items():
+        try:
+            os.fsencode(path).decode(locale.getencoding())
+        except UnicodeDecodeError as error:
+            raise EngineError(
+                f"{path}: Java cannot read this name in the encoding of the locale, {locale.getencoding()}",
+                hint=remedy,
+            ) from error
 
 
 def require_room(folder: Path) -> None:
