@@ -62,7 +62,9 @@ def read_checkpoint(path: Path) -> dict[tuple[str, int], int]:
 
 
 def create(broker: LiveBroker, work: Workload) -> None:
-    topic = NewTopic(work.topic, work.partitions, 1, config={**HELD, **work.created})
+    # With its lag: where that changes, too, a turn under way may take one config as it was, another as it is.
+    lag = {name: value for name, value in work.configs.items() if name == "min.compaction.lag.ms"}
+    topic = NewTopic(work.topic, work.partitions, 1, config={**HELD, **lag, **work.created})
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.create_topics([topic]).values():
         future.result(CLIENT_SECONDS)
@@ -122,9 +124,6 @@ def let_go(broker: LiveBroker, work: Workload) -> int:
     Several logs are given to both at once: retention runs on all of them in the turn that cleans the first.
     A single one is not: a turn that has just looked for work in vain would expire records first.
     """
-    lags = {name: value for name, value in work.configs.items() if name == "min.compaction.lag.ms"}
-    if lags:  # first, while nothing is due: a turn under way may take one config as it was, another as it is
-        _change(broker, work, lags)
     released_ms = time.time_ns() // 1_000_000
     retention = {name: value for name, value in work.configs.items() if name.startswith("retention")}
     if work.expires_in_turns:
