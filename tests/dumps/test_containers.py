@@ -10,13 +10,15 @@ import pytest
 
 from avro_files import PLAIN, avro_bytes
 from dump_pipeline import compacted, index_all, open_one
+from full_device import needs_full_device
 from kcompact.dumps.dump import open_dump
+from kcompact.dumps.files import containers
 from kcompact.dumps.files.containers import CONTAINERS, open_packed, output_container, unpack
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.assemble import Fragment, assemble
 from kcompact.dumps.output.outputs import Target
 from kcompact.dumps.records.record import Record
-from kcompact.errors import InputError
+from kcompact.errors import InputError, OutputError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -179,6 +181,23 @@ def test_standard_input_is_spooled(
         assert dump.files[0].container == container
         assert index_all(dump)[0].num_rows == 500
         dump.check_unmoved()
+
+
+@needs_full_device
+@pytest.mark.parametrize("container", [None, "gzip"])
+def test_a_dump_that_does_not_fit_tmpdir_is_named_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, container: str | None
+) -> None:
+    (tmp_path / "spool").mkdir()
+    (tmp_path / "spool" / "x.data").symlink_to("/dev/full")
+    monkeypatch.setattr(containers, "_fresh", lambda spool: spool / "x.data")
+    path, data = tmp_path / "x.gz", os.urandom(1 << 20)  # more than one buffer
+    if container:
+        packed(path, container, data)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with pytest.raises(OutputError, match=r"cannot be copied to .*spool: No space left on device") as caught:
+        unpack(str(path) if container else "-", tmp_path / "spool")
+    assert "TMPDIR" in str(caught.value.hint)
 
 
 def test_a_named_pipe_is_spooled(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def _copy(path: str, source: BinaryIO, out: BinaryIO) -> None:
             out.write(chunk)
         except OSError as error:
             raise OutputError(
-                f"{path}: cannot be unpacked into {PurePath(out.name).parent}: {error.strerror}",
+                f"{path}: cannot be copied to {PurePath(out.name).parent}: {error.strerror}",
                 hint="point TMPDIR at a folder with room for the unpacked dump",
             ) from error
 
