@@ -10,7 +10,7 @@ import pytest
 MODE = "NUMBA_BOUNDSCHECK"
 
 
-@pytest.mark.slow
+@pytest.mark.at_length
 @pytest.mark.skipif(MODE in os.environ, reason="this is that run")
 def test_loops_stay_within_their_arrays() -> None:
     engine = Path(__file__).parents[2] / "engine"
