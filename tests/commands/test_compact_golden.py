@@ -77,9 +77,8 @@ def test_batches_without_their_segments_are_rolled_into_the_broker_s(
     run = kcompact("compact", case.dump_path(before, tmp_path), "-o", output, *options)
 
     assert (run.exit_code, run.stderr if run.exit_code else "") == (0, "")
-    kept = sorted((topic, partition, offset) for topic, partition, offset in kcat_offsets(output))
     left = case.offsets(after)
-    assert kept == sorted((*log, offset) for log in left for offset in left[log])
+    assert sorted(kcat_offsets(output)) == sorted((*log, offset) for log in left for offset in left[log])
 
 
 @pytest.mark.parametrize(("policy", "is_said"), [("compact", False), ("compact,delete", True)])

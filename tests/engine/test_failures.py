@@ -305,7 +305,7 @@ def test_a_java_that_dies_a_moment_after_its_first_error_is_explained(
 ) -> None:
     with subprocess.Popen(["sleep", "600"]) as process:
         threading.Timer(0.3, process.kill).start()
-        known = explain(error, Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does
+        known = explain(error, Jvm(process, tmp_path))
     assert known is not None
     assert known.message == "Spark's Java died (signal 9)"
 
@@ -317,7 +317,7 @@ def test_a_java_that_may_address_little_memory_is_not_given_more(
     monkeypatch.setattr("resource.getrlimit", lambda _: (kibibytes << 10, -1))
     with subprocess.Popen(["false"]) as process:
         process.wait()
-    known = explain(EOFError(), Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does
+    known = explain(EOFError(), Jvm(process, tmp_path))
     assert known is not None
     assert words in str(known.hint)
 
@@ -344,7 +344,7 @@ def test_a_java_that_died_for_want_of_threads_is_not_given_more_memory(tmp_path:
     )
     with subprocess.Popen(["false"]) as process:
         process.wait()
-    known = explain(EOFError(), Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does
+    known = explain(EOFError(), Jvm(process, tmp_path))
     assert known is not None
     assert known.message == "no more threads can be started here"
 
@@ -388,7 +388,7 @@ def test_too_many_open_files_are_named_with_the_limit_to_raise() -> None:
 def test_a_full_disk_is_named_where_spark_spills_to(words: str, tmp_path: Path) -> None:
     error = Py4JError(f"Job aborted due to stage failure: java.io.IOException: {words}\n\tat a.b(C.java)")
     with subprocess.Popen(["true"]) as process:
-        known = explain(error, Jvm(process, tmp_path / "run"))  # type: ignore[arg-type]  # any process does
+        known = explain(error, Jvm(process, tmp_path / "run"))
     assert known is not None
     assert known.message == f"{tmp_path}: the disk that Spark spills to is full"
     assert "TMPDIR" in str(known.hint)
@@ -396,7 +396,7 @@ def test_a_full_disk_is_named_where_spark_spills_to(words: str, tmp_path: Path) 
 
 def test_a_java_that_can_make_no_folder_for_blocks_is_not_given_more_memory(tmp_path: Path) -> None:
     with subprocess.Popen(["sh", "-c", "exit 53"]) as process:
-        known = explain(Py4JError("x"), Jvm(process, tmp_path / "run"))  # type: ignore[arg-type]  # any does
+        known = explain(Py4JError("x"), Jvm(process, tmp_path / "run"))
     assert known is not None
     assert known.message == f"{tmp_path}: the disk that Spark spills to is full"
 
@@ -405,7 +405,7 @@ def test_a_full_disk_is_that_of_the_folder_that_a_setting_names(tmp_path: Path) 
     error = Py4JError("java.io.IOException: No space left on device\n\tat a.b(C.java)")
     with subprocess.Popen(["true"]) as process:
         settings = (("spark.local.dir", "/small"),)
-        java = Jvm(process, tmp_path / "run", settings=settings)  # type: ignore[arg-type]  # any process does
+        java = Jvm(process, tmp_path / "run", settings=settings)
         known = explain(error, java)
     assert known is not None
     assert known.message == "/small: the disk that Spark spills to is full"
@@ -417,7 +417,7 @@ def test_a_limit_on_file_sizes_is_named_where_spark_spills_to(tmp_path: Path) ->
         "Job aborted due to stage failure: java.io.IOException: File too large\n\tat a.b(C.java)"
     )
     with subprocess.Popen(["true"]) as process:
-        known = explain(error, Jvm(process, tmp_path / "run"))  # type: ignore[arg-type]  # any process does
+        known = explain(error, Jvm(process, tmp_path / "run"))
     assert known is not None
     assert known.exit_code == 2
     assert known.message == f"{tmp_path}: larger than files may become here (File too large)"

@@ -1,5 +1,6 @@
 """Stores that fail: each failure in a sentence that names the address, and none of the store's own words."""
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -361,6 +362,14 @@ dynamodb =
 """
 
 
+def settings_in(config: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file in which alone Amazon's tools find their settings."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    return config
+
+
 @pytest.mark.parametrize(
     ("variables", "endpoint"),
     [
@@ -376,10 +385,7 @@ dynamodb =
 def test_the_endpoint_of_s3_is_that_of_the_profile_in_use(
     variables: dict[str, str], endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "config").write_text(PROFILES)
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    settings_in(tmp_path / "config", monkeypatch).write_text(PROFILES)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert endpoints.s3_endpoint() == endpoint
@@ -389,11 +395,9 @@ def test_the_endpoint_of_s3_is_that_of_the_profile_in_use(
 def test_settings_that_cannot_be_read_name_no_endpoint(
     content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    config = settings_in(tmp_path / "config", monkeypatch)
     if content is not None:
-        (tmp_path / "config").write_bytes(content)
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+        config.write_bytes(content)
     assert not endpoints.s3_endpoint()
 
 

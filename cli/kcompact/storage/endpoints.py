@@ -43,7 +43,7 @@ def s3_endpoint() -> str:
 
 def _endpoint_of_profile() -> str:
     """The ``endpoint_url`` of the profile in use: of its ``services`` for S3, else its own; empty: none."""
-    path = os.path.expanduser(_variable("AWS_CONFIG_FILE") or "~/.aws/config")  # noqa: PTH111  as above
+    path = _expanded(_variable("AWS_CONFIG_FILE") or "~/.aws/config")
     settings = ConfigParser(interpolation=None, strict=False)
     try:
         settings.read(path, encoding="utf-8")
@@ -76,8 +76,8 @@ def check_google_credentials() -> None:
 
     They are in a file, or with the metadata server of a machine of Google's.
     """
-    home = os.path.expanduser("~/.config/gcloud")  # noqa: PTH111  Path's fails where there is no home
-    is_logged_in = Path(_variable("CLOUDSDK_CONFIG") or home, _GOOGLE_FILE).exists()
+    folder = _variable("CLOUDSDK_CONFIG") or _expanded("~/.config/gcloud")
+    is_logged_in = Path(folder, _GOOGLE_FILE).exists()
     if is_logged_in or _variable("GOOGLE_APPLICATION_CREDENTIALS"):
         return
     host, _, port = (
@@ -130,6 +130,11 @@ def azure_account(authority: str) -> AzureAccount:
 def _variable(*names: str) -> str:
     """The first of these variables that is set, without blanks and line feeds around it; empty if none is."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), "")
+
+
+def _expanded(path: str) -> str:
+    """The path with the user's home for ``~``; as it is where there is no home."""
+    return os.path.expanduser(path)  # noqa: PTH111  Path's raises there
 
 
 def await_server(endpoint: str) -> None:

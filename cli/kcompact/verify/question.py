@@ -6,7 +6,7 @@ from functools import cached_property
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.rows.key_rows import Splits
+from kcompact.verify.rows.key_rows import Lacking
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Question:
     bounds: dict[int, Bounds] = field(default_factory=dict)
     compared: frozenset[str] = frozenset(CONTENT)
     doubted: frozenset[str] = frozenset()
-    lacking: tuple[Splits, Splits] = ({}, {})
+    lacking: tuple[Lacking, Lacking] = ({}, {})
     now_ms: int = 0
     is_strict: bool = False
     max_findings: int = 100

@@ -23,7 +23,7 @@ NOWHERE = -1
 NOTHING_KEPT = -1
 """``kept_offset`` of a key of which AFTER has no record."""
 
-Splits = Mapping[str, frozenset[int]]
+Lacking = Mapping[str, frozenset[int]]
 """By column of CONTENT, the splits of files that do not have it."""
 
 EXTRA = CONTENT_HASHES | {"is_control"}
@@ -88,7 +88,7 @@ class KeyRows:
         """Whether both dumps hold the record, with differences in ``doubted`` columns alone."""
         return np.any([np.zeros(len(self), np.bool_), *self.differs.values()], axis=0) & ~self.is_changed
 
-    def comparing(self, lacking: tuple[Splits, Splits]) -> "KeyRows":
+    def comparing(self, lacking: tuple[Lacking, Lacking]) -> "KeyRows":
         """Without differences where a file lacks the column; ``lacking`` belongs to BEFORE and AFTER."""
         differs = dict(self.differs)
         for splits_by_name, table, at in zip(
