@@ -391,6 +391,16 @@ def test_clickhouse_s_null_is_one_where_every_column_is_text(tmp_path: Path) -> 
     assert records[0].timestamp_ms == 1_704_164_645_678
 
 
+def test_words_for_null_are_noted_beside_offsets_that_are_texts(tmp_path: Path) -> None:
+    """``String(message.key)`` in a script for KafkaJS, whose offsets are texts as ClickHouse's are."""
+    rows = [{"partition": 0, "offset": str(at), "key": "null", "value": "undefined"} for at in range(3)]
+    with open_one(lines(tmp_path / "t.jsonl", *rows)) as dump:
+        of_keys, of_values = dump.files[0].dialect.notes
+    assert "several keys of the first records are the text null" in of_keys
+    assert "several values of the first records are the text undefined" in of_values
+    assert "--tombstone literal:undefined" in of_values
+
+
 def test_keys_of_csv_that_look_like_base64_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = [f"t,0,{at},b3JkZXItM{letter}A=,djE=" for at, letter in enumerate("TDz")]

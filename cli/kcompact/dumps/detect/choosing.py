@@ -46,6 +46,7 @@ from kcompact.dumps.detect.likely_encodings import (
     note_on_base64_columns,
     note_on_base64_values,
     notes_on_printed_bytes,
+    null_seen,
     with_encodings,
 )
 from kcompact.dumps.dialects.dialect import DATA_ROLES, JSON, Dialect, forms
@@ -271,7 +272,7 @@ def _with_encodings(sample: _Sample, dialect: Dialect) -> Dialect:
     path, layout, rows, _, _, options = sample
     encoded = with_encodings(path, dialect, rows, options)
     arrays, notes = arrays_of_bytes(path, layout, dialect, rows, options)
-    notes += _notes_on_nulls(sample, replace(dialect, null_literal=encoded.null_literal))
+    notes += _notes_on_nulls(sample, replace(dialect, null_literal=null_seen(dialect, encoded, rows)))
     notes += notes_on_printed_bytes(dialect, encoded, rows) + note_on_lost_bytes(encoded, rows)
     notes += note_on_numbers(encoded, rows)
     if options.dialect is None and encoded.value.encoding == dialect.value.encoding:

@@ -243,6 +243,16 @@ def with_encodings(path: str, dialect: Dialect, sample: list[Row], options: Read
     return encoded
 
 
+def null_seen(dialect: Dialect, encoded: Dialect, sample: list[Row]) -> str | None:
+    """The word for null that encodings tell of, if a sampled key or value is one.
+
+    KafkaJS has offsets as texts, as ClickHouse has, and none of its nulls.
+    """
+    word = encoded.null_literal
+    is_seen = any(word in values_at(sample, dialect.of(role).place) for role in DATA_ROLES)
+    return word if is_seen else dialect.null_literal
+
+
 def _encoding_of(path: str, role: DataRole, dialect: Dialect, sample: list[Row]) -> str:
     """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
     declared, place, marker = dialect.of(role).encoding, dialect.of(role).place, dialect.of(role).marker
