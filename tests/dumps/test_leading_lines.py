@@ -22,6 +22,10 @@ JAVA = (
     " classpath has been appended\n"
 )
 OPTIONS = "Picked up JAVA_TOOL_OPTIONS: -Dcom.sun.management.jmxremote=true\n"
+DEPRECATED = (  # kafka-console-consumer of Kafka 4.2 and later, on standard output
+    "Option --property is deprecated and will be removed in a future version."
+    " Use --formatter-property instead.\n"
+)
 ENVELOPE = '{"topic":"t","partition":0,"offset":%d,"key":"%s","payload":"v"}\n'
 LABELLED = "CreateTime:1700000000000\tPartition:0\tOffset:%d\t%s\tv\n"
 PRETTY = json.dumps(json.loads(ENVELOPE % (7, "K")), indent=2).replace("7", "%d").replace("K", "%s") + "\n"
@@ -29,7 +33,15 @@ PRETTY = json.dumps(json.loads(ENVELOPE % (7, "K")), indent=2).replace("7", "%d"
 
 @pytest.mark.parametrize(
     "says",
-    [KIP_848, CONFLUENT, KIP_848 + "\n", CONFLUENT + KIP_848.replace("\n", "\r\n"), JAVA, OPTIONS + JAVA],
+    [
+        KIP_848,
+        CONFLUENT,
+        KIP_848 + "\n",
+        CONFLUENT + KIP_848.replace("\n", "\r\n"),
+        JAVA,
+        OPTIONS + JAVA,
+        DEPRECATED,
+    ],
 )
 @pytest.mark.parametrize("record", [ENVELOPE, LABELLED, PRETTY, "o%d%s\tv\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "a byte order mark"])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -226,6 +227,22 @@ def test_none_beside_keys_as_python_prints_bytes_is_no_key(kind: str, tmp_path: 
         rows = [{"offset": 0, "key": "b'a'", "value": "1"}, {"offset": 1, "key": "None", "value": "2"}]
         path.write_text("".join(json.dumps(row | each) + "\n" for each in rows))
     assert [(key, value) for key, value, _ in contents(path)] == [(b"a", b"1"), (None, b"2")]
+
+
+@pytest.mark.parametrize("null", ["NULL", "\\N", "nan"])
+def test_a_word_for_null_beside_bytes_as_python_prints_them(null: str, tmp_path: Path) -> None:
+    """``to_csv(na_rep="NULL")``: values stayed the text ``b'1'`` beside keys that were read as bytes."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"topic,partition,offset,key,value\nt,0,0,b'a',b'1'\nt,0,1,b'c',{null}\n")
+    with pytest.raises(InputError, match="is not bytes as Python prints them") as error:
+        contents(path)
+    option, literal = shlex.split(str(error.value.hint))[:2]
+    assert (option, literal) == ("--tombstone", f"literal:{null}")
+    with open_one(path, tombstone=literal) as dump:
+        assert [field.encoding for field in (dump.files[0].dialect.key, dump.files[0].dialect.value)] == (
+            ["python", "python"]
+        )
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
 
 @pytest.mark.parametrize("name", ["d.jsonl", "d.json", "d.parquet", "d.avro"])

@@ -16,7 +16,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import by_jq, shown
 from kcompact.dumps.text.csv_quoting import Cells
-from kcompact.dumps.text.csv_reader import may_cut_key
+from kcompact.dumps.text.csv_reader import NULL_TEXTS, may_cut_key
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
 _LOOKED_AT = 200
@@ -261,7 +261,7 @@ def _encoding_of(path: str, role: DataRole, dialect: Dialect, sample: list[Row])
     sample = [row for row in sample if marker is None or not row.get(marker)]
     if not dialect.byte_exact:  # else a producer sent such texts, and they are the bytes that Kafka has
         refuse_addresses(path, role, values_at(sample, place))
-        texts = (text for text in texts_among(values_at(sample, place)) if text != PYTHON_NONE)
+        texts = (text for text in texts_among(values_at(sample, place)) if text not in NULL_TEXTS.values())
         if _all_texts_match(PYTHON_BYTES, texts):
             return "python"
     if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):

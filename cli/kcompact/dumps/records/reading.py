@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from itertools import islice
+from shlex import quote
 from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
@@ -55,6 +56,7 @@ _TIMESTAMP_HINT = (
     " can do without: --fields timestamp="
 )
 _ENCODINGS_HINT = "export keys, values and headers as base64, as hex or as text"
+_LONGEST_NULL = 24  # bytes of a word
 
 
 class Missing:
@@ -249,6 +251,12 @@ class FieldRules:
             return (ENCODINGS[encoding] if encoding else self._decoders[role])(text)
         except ValueError as error:
             encoding = encoding or self.dialect.of(role).encoding
+            if encoding == "python" and len(text) <= _LONGEST_NULL:
+                printed = text.decode("utf-8", "replace")
+                raise UnreadableError(
+                    f"the {role} {shown(printed)} is not bytes as Python prints them, as others are (b'...')",
+                    f"--tombstone {quote(f'literal:{printed}')} if it stands for null; else export as base64",
+                ) from error
             raise UnreadableError(
                 f"the {role} is not {encoding}, which {self.dialect.tool} writes",
                 "if the dump comes from another tool, name its dialect with --dialect"

@@ -10,6 +10,7 @@ _AT_THE_START = re.compile(
     rb"(?:\r?\n)*(?:"
     rb"The consumer rebalance protocol \(KIP-848\) is production-ready! Set group\.protocol=consumer to"
     rb" try it out\.(?: See https?://\S+)?"  # kafka-console-consumer 4.x
+    rb"|Option \S+ is deprecated and will be removed in a future version\. Use \S+ instead\."  # Kafka 4.2
     rb"|Starting Kafka Consumer\. Use Ctrl-C to exit\."  # Confluent's CLI
     rb"|(?:OpenJDK|Java HotSpot\(TM\)) [^\n]* VM warning: [^\r\n]*"  # what runs Kafka's tools
     rb"|Picked up _?(?:JAVA_TOOL|JDK_JAVA|JAVA)_OPTIONS: [^\r\n]*"
