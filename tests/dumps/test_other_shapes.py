@@ -63,6 +63,17 @@ def test_an_archive_of_tar_is_called_so(tmp_path: Path) -> None:
     assert "a tar archive" in refusal(tmp_path / "d.tar.gz").message
 
 
+@pytest.mark.parametrize(
+    "start", [b"\x82SNAPPY\0\0\0\0\1\0\0\0\1", b"\xff\6\0\0sNaPpY"], ids=["Java", "framed"]
+)
+def test_a_stream_of_snappy_is_called_so(tmp_path: Path, start: bytes) -> None:
+    """As Aiven's sinks write ``file.compression.type=snappy``; it was binary, or a backup to be restored."""
+    (tmp_path / "t-0-0.snappy").write_bytes(start + bytes(range(256)))
+    refused = refusal(tmp_path / "t-0-0.snappy")
+    assert "a Snappy stream" in refused.message
+    assert "file.compression.type" in str(refused.hint)
+
+
 TIMES = [
     pa.array([dt.date(2023, 11, 14)]),
     pa.array([dt.time(1, 2, 3)]),

@@ -43,12 +43,15 @@ _GLANCE_LINES = 8
 _TOLD_AT_A_GLANCE = {"json_lines", "csv_lines"}
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
 _TAR, _TAR_OFFSET = b"ustar", 257
+_SNAPPY_HINT = "unpack it first, or have the sink write gzip or zstd (file.compression.type)"
 _REFUSED = {
     b"PARE": ("encrypted Parquet", "decrypt it first, or export as JSON lines, CSV or Avro"),
     b"KBAK": ("a kafka-backup archive", "restore it to a topic and export that"),
     b"SEQ": ("a Hadoop sequence file", "export as JSON lines, CSV or Avro"),
     b"ORC": ("ORC", "export as JSON lines, CSV or Avro"),
     b"PK\x03\x04": ("a ZIP archive", "unpack it first"),
+    b"\x82SNAPPY\0": ("a Snappy stream of Java", _SNAPPY_HINT),  # Aiven's cloud sinks
+    b"\xff\x06\0\0sNaPpY": ("a Snappy stream", _SNAPPY_HINT),
     b"/V3\n": (
         "the metadata of a Karapace backup, version 3 (a folder whose records lie in .data files)",
         "restore it to a topic (karapace_schema_backup restore) and export that, for example with kcat -J",
