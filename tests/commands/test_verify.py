@@ -272,6 +272,29 @@ def test_what_only_some_files_have_is_compared_where_it_is(
     assert "not compared where a file does not have them" in run.stdout
 
 
+def test_headers_are_not_compared_with_json_that_has_none_of_them(tmp_path: Path, kcompact: Cli) -> None:
+    """As Spark writes columns cast to text; all records with headers were found changed."""
+    sent = [
+        record("a", "1", offset=0, topic="t", timestamp_ms=1_766_544_000_000, headers=(("h", b"1"),)),
+        record("b", "1", offset=1, topic="t", timestamp_ms=1_766_544_000_000),
+    ]
+    full = write_kcat(tmp_path / "full.jsonl", sent)
+    row = {"topic": "t", "partition": 0, "timestamp": 1_766_544_000_000, "value": "1"}
+    rows: list[dict[str, object]] = [row | {"offset": 0, "key": "a"}, row | {"offset": 1, "key": "b"}]
+    (tmp_path / "text.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
+    for pair in (full, tmp_path / "text.jsonl"), (tmp_path / "text.jsonl", full):
+        run = kcompact("verify", *pair)
+        assert (run.exit_code, "headers not compared" in run.stdout) == (0, True), run.stdout
+    run = kcompact("verify", tmp_path / "text.jsonl", tmp_path / "text.jsonl")
+    assert (run.exit_code, "headers not compared" in run.stdout) == (0, False)
+
+    for headers, changed in (({"h": "1"}, 2), ({}, 1), (None, 1)):  # that of the first record is lost
+        rows[1]["headers"] = headers
+        (tmp_path / "text.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
+        run = kcompact("verify", full, tmp_path / "text.jsonl")
+        assert (run.exit_code, f"{changed} changed-record" in run.stdout) == (1, True), run.stdout
+
+
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
     value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli

@@ -82,16 +82,15 @@ class JsonReader:
             rules.to_timestamp_ms(timestamp),
             self._key(parsed, offset),
             value,
-            self._headers(parsed) if self._values else (),
+            self._headers(parsed),
             rules.to_timestamp_type(self._get(parsed, paths["timestamp_type"]), timestamp),
         )
 
     def _headers(self, parsed: ParsedJson) -> Headers:
-        path = self._paths["headers"]
-        raw = self._get(parsed, path)
-        if raw is not MISSING and path is not None:
-            raw = parsed.with_spellings(raw, path)
-        return self._rules.to_headers(raw, parsed.errors)
+        if (path := self._paths["headers"]) is None or (raw := self._get(parsed, path)) is MISSING:
+            return ()
+        self._rules.see("headers")
+        return self._rules.to_headers(parsed.with_spellings(raw, path), parsed.errors) if self._values else ()
 
     def _parsed(self, data: bytes) -> ParsedJson:
         try:

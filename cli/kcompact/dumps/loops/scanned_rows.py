@@ -199,6 +199,9 @@ class ScannedRows:
             kinds = np.bincount(self[column][first:last], minlength=c.LITERAL + 1).tolist()
             notes.see(role, last - first - (0 if is_table else kinds[c.MISSING]))
             counts |= {ComposedName(f"{word}_{role}"): kinds[kind] for kind, word in _COUNTED.items()}
+        if not is_table:
+            sizes = (self[c.HEADERS_END] - self[c.HEADERS_START])[first:last]
+            notes.see("headers", int(np.count_nonzero(sizes)))
         if self._dialect.timestamp_unit == "auto":
             is_number = self[c.CLOCK][first:last] == c.OTHER
             clocks = self[c.TIMESTAMP][first:last][is_number]

@@ -20,12 +20,12 @@ from kcompact.dumps.records.content_hashes import SECRET_BYTES
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.record import log_id_of
 from kcompact.dumps.records.record_contents import CONTENT
-from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, merged, unpacked
 from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
+from kcompact.verify.rows.carried_headers import carries_headers, with_incomplete_headers, without_headers
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
@@ -54,6 +54,7 @@ class Indexed:
     summaries: tuple[LogSummary, ...] = ()
     renamed: Mapping[int, int] = field(default_factory=dict)
     is_named_by_file: bool = False
+    is_without_headers: bool = False  # in JSON that may leave them out, as nothing tells which tool wrote it
     left_out: frozenset[LogName] = frozenset()  # logs that --topic and --partitions left out
     interleaves: bool = False  # files of a log, so that no order of them is that of its offsets
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
@@ -105,6 +106,8 @@ class Indexed:
         if len(tools) == 1 and all(dump.splits <= dump.with_incomplete_headers.keys() for dump in dumps):
             return dict(self.lacking)
         lacking = self.lacking.get("headers_hash", frozenset()) | self.with_incomplete_headers.keys()
+        if self.is_without_headers and not other.is_without_headers:
+            lacking |= self.splits
         return {**self.lacking, "headers_hash": lacking}
 
     def compared_with(self, other: "Indexed") -> frozenset[str]:
@@ -169,7 +172,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     return Indexed(
         {summary.log_id: summary.log for summary in summaries},
         _lacking(dump.files, summaries, file_ids),
-        _with_incomplete_headers(plan),
+        with_incomplete_headers(plan),
         frozenset(
             (file.dialect.name, column)
             for file in dump.files
@@ -179,6 +182,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         (*dump.notes, *remarks),
         tuple(summaries),
         is_named_by_file=any(file.dialect.topic is None for file in dump.files),
+        is_without_headers=without_headers(dump, by_file),
         left_out=frozenset(logs_left_out(notes.values())),
         interleaves=overlapping(summaries) and not order_of_files(summaries, file_ids),
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
@@ -276,25 +280,15 @@ def largest_before(
     return largest
 
 
-def _with_incomplete_headers(plan: IndexPlan) -> dict[int, str]:
-    dialects = {split_id: plan.file_of(split).dialect for split_id, split in plan.splits.items()}
-    return {split_id: dialect.name for split_id, dialect in dialects.items() if dialect.incomplete_headers}
-
-
 def _lacking(
     files: tuple[DumpFile, ...], summaries: list[LogSummary], file_ids: Mapping[int, int]
 ) -> dict[str, frozenset[int]]:
     """As ``Indexed.lacking``; ``file_ids`` is the file of each split."""
     having = {
         "timestamp_ms": {file_ids[part.split_id] for part in summaries if part.max_timestamp_ms >= 0},
-        "headers_hash": {file.file_id for file in files if _carries_headers(file)},
+        "headers_hash": {file.file_id for file in files if carries_headers(file)},
     }
     return {
         name: frozenset(split_id for split_id, file_id in file_ids.items() if file_id not in of_files)
         for name, of_files in having.items()
     }
-
-
-def _carries_headers(file: DumpFile) -> bool:
-    name = file.dialect.headers
-    return name in file.shape.columns if isinstance(file.shape, CsvShape) else name is not None
