@@ -126,7 +126,7 @@ _LOOKS_LIKE = {  # possessive where going back would take hours: a page of blank
     rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"(?i)(?:---[ \t]*\r?\n)?(?:[ -]*+\w+:(?: .*)?\n)*[ -]*+(?:partition|offset|key): ": (
         "YAML or labelled text",
-        "export as JSON (-o json)",
+        "export as JSON (kafkactl: -o json; kaf: --output json-each-row)",
     ),
     rb"(?:(?:\[[\w.# -]+\] |[\d:., TZ-]{8,30} (?:\[[^]\n]*\] |\S+ - )?)?"
     rb"(?:TRACE|DEBUG|INFO|WARN|ERROR)\b[^\n]*\n)+[\[{]": _LOG,
