@@ -134,7 +134,10 @@ def _variable(*names: str) -> str:
 
 def _expanded(path: str) -> str:
     """The path with the user's home for ``~``; as it is where there is no home."""
-    return os.path.expanduser(path)  # noqa: PTH111  Path's raises there
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError:
+        return path
 
 
 def await_server(endpoint: str) -> None:

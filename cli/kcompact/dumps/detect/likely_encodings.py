@@ -244,9 +244,9 @@ def with_encodings(path: str, dialect: Dialect, sample: list[Row], options: Read
 
 
 def null_seen(dialect: Dialect, encoded: Dialect, sample: list[Row]) -> str | None:
-    """The word for null that encodings tell of, if a sampled key or value is one.
+    """The word for null of ``encoded`` where a sampled key or value is that word, else that of ``dialect``.
 
-    KafkaJS has offsets as texts, as ClickHouse has, and none of its nulls.
+    Offsets that are texts are taken for ClickHouse's, whose word then counts; KafkaJS writes them so, too.
     """
     word = encoded.null_literal
     is_seen = any(word in values_at(sample, dialect.of(role).place) for role in DATA_ROLES)
