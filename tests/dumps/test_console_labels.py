@@ -296,6 +296,8 @@ def test_records_that_no_line_end_divides_are_not_one_record(
 def test_addresses_of_java_are_no_data(role: str, tmp_path: Path) -> None:
     """As a ByteArrayDeserializer has the console consumer print them: no key superseded another."""
     cells = ["[B@1a2b\tnull", "[B@3c4d\tv"] if role == "keys" else ["k\tnull", "k\t[B@3c4d"]
-    error = refusal(tmp_path / "t.txt", "".join(f"{PLACE}{n}\t{pair}\n" for n, pair in enumerate(cells)))
-    assert f"{role} such as [B@" in error.message
-    assert error.message.endswith("are addresses of Java objects: the data were not exported")
+    for place in (PLACE + "{}\t", ""):  # a line that begins with an address is no JSON
+        text = "".join(f"{place.format(n)}{pair}\n" for n, pair in enumerate(cells))
+        error = refusal(tmp_path / "t.txt", text)
+        assert f"{role} such as [B@" in error.message
+        assert error.message.endswith("are addresses of Java objects: the data were not exported")

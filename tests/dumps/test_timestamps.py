@@ -110,6 +110,20 @@ def test_a_column_without_a_zone_is_remarked_upon(
         assert len(told) == is_remarked, name
 
 
+@pytest.mark.parametrize(("key", "is_remarked"), [(b"org.apache.spark.version", False), (b"other", True)])
+def test_spark_counts_96_bits_in_utc(key: bytes, is_remarked: bool, tmp_path: Path) -> None:
+    """``ParquetWriteSupport``: an INT96 is an instant, never a TIMESTAMP_NTZ; Impala's may be local."""
+    columns = {"topic": ["t"], "partition": [0], "offset": [0], "key": [b"k"], "value": [b"v"]}
+    table = pa.table(columns | {"timestamp": pa.array([1_704_067_200_000], pa.timestamp("ms"))})
+    table = table.replace_schema_metadata({key: b"4.1.0"})
+    pq.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
+    with open_one(tmp_path / "t.parquet") as opened:
+        table, notes = index_all(opened)
+        remarks = check_notes(opened, notes)
+    assert table["timestamp_ms"].to_pylist() == [1_704_067_200_000]
+    assert any("without a time zone" in remark for remark in remarks) == is_remarked
+
+
 @pytest.mark.parametrize(
     ("spelt", "expected"),
     [

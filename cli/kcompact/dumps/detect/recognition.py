@@ -203,7 +203,7 @@ def _is_text(file: Candidate, options: ReadOptions) -> bool:
     """Whether a file that begins like JSON is text: the user names its columns, or its keys are JSON.
 
     So it is where a name in brackets stands before each line, as kubectl logs --prefix writes it, or keys
-    are Kafka Streams' with their windows: ``[key@start/end]``.
+    are Kafka Streams' with their windows, ``[key@start/end]``, or Java's addresses of arrays, ``[B@1b6d``.
     """
     if options.columns or looks_like(file.body) is not None or _IN_BRACKETS.match(file.body):
         return True
@@ -211,7 +211,7 @@ def _is_text(file: Candidate, options: ReadOptions) -> bool:
     return (following >= 0 or file.whole) and begins_with_key(line)
 
 
-_IN_BRACKETS = re.compile(rb"\[(?:(?![\s\d.,eE+-]*\])[^][{}\"]+\] \{|[^\n\"]*@\d+/\d+\])")
+_IN_BRACKETS = re.compile(rb"\[(?:(?![\s\d.,eE+-]*\])[^][{}\"]+\] \{|[^\n\"]*@\d+/\d+\]|[A-Z]@[0-9a-f])")
 _NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"
 
 

@@ -124,11 +124,7 @@ def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile
     """
     from pyarrow import parquet
 
-    about = file.metadata
-    columns = map(about.schema.column, range(about.num_columns))
-    names = [
-        column.path for column in columns if column.physical_type == "INT96" and column.name == column.path
-    ]
+    about, names = file.metadata, _int96_columns(file)
     if not names or _SPARK in (about.metadata or {}):
         return
     with parquet.ParquetFile(_source_of(data), metadata=about, coerce_int96_timestamp_unit="ns") as exact:
@@ -140,6 +136,18 @@ def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile
                     if (least * 1000 != most).any():
                         reason = f"the column {name} has timestamps of 96 bits with nanoseconds"
                         raise InputError(f"{path}: {reason}, which would be lost", hint=_INT96_HINT)
+
+
+def instants_of_spark(file: "parquet.ParquetFile") -> list[str]:
+    """The columns of INT96 that Spark wrote: instants in UTC, though Arrow's type for them has no zone."""
+    return _int96_columns(file) if _SPARK in (file.metadata.metadata or {}) else []
+
+
+def _int96_columns(file: "parquet.ParquetFile") -> list[str]:
+    columns = map(file.metadata.schema.column, range(file.metadata.num_columns))
+    return [
+        column.path for column in columns if column.physical_type == "INT96" and column.name == column.path
+    ]
 
 
 def _numbers(rows: pa.Table) -> list[np.ndarray]:

@@ -45,6 +45,7 @@ from kcompact.dumps.parquet.parquet_file import (
     bad_row_group,
     batches_of,
     input_of,
+    instants_of_spark,
     naming,
     open_parquet,
     reading_footer,
@@ -93,6 +94,8 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
         notes += () if options.tombstone else note_on_python_texts(sample)
         with reading_footer(path, data):  # a name or zone in it may be no text
             dialect = parquet_dialect(columns, schema, options)
+        if dialect.timestamp in instants_of_spark(source):
+            dialect = replace(dialect, is_zoneless=False)
         if dialect.offset is None and "offset" not in options.fields:
             _refuse_offsets_of_pandas(path, schema)
         if groups and (marks := marks_of(dialect, columns.names)):
