@@ -192,6 +192,23 @@ def test_a_due_tombstone_may_go_before_its_value_where_checkpoint_and_batches_te
     assert ("the deleted key has its old value again" in outcome.findings[0].found) == outcome.holds
 
 
+@pytest.mark.parametrize(
+    ("last_missing_offset", "severity"), [(None, Severity.FINDING), (9, Severity.UNDECIDED)]
+)
+def test_a_tombstone_does_not_go_before_an_earlier_one_of_its_key(
+    last_missing_offset: int | None, severity: Severity
+) -> None:
+    """The round that has it in its map takes the earlier one, unless it was aborted (R17, R21)."""
+    before = [tombstone("a", offset=0), record("b", "1", offset=1), tombstone("a", offset=2)]
+    before.append(record("c", "1", offset=3))
+    bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(last_missing_offset=last_missing_offset))
+    outcome = judge(before, [before[0], before[1], before[3]], bounds)
+    assert counts(outcome, severity) == {"tombstone-too-early": 1}
+    assert "it replaces the one at offset 0" in outcome.findings[0].expected
+    assert judge(before, before[1:], bounds).holds
+    assert judge(before, [before[1], before[3]], bounds).holds
+
+
 def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
     before = [tombstone("a", offset=0), tombstone("b", offset=1), record("c", "1", offset=2)]
     outcome = judge(before, [before[0], before[2]])

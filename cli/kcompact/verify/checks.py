@@ -45,13 +45,18 @@ def _tombstone_too_early(s: Suspects) -> Flags:
 def _expected_tombstone(row: Row) -> str:
     if row["limit_offset"] is not None and row["offset"] >= row["limit_offset"]:
         return f"the tombstone: nothing from offset {row['limit_offset']} on can be cleaned"
+    if row["is_lost"] and row["kept_offset"] is not None:
+        return f"the tombstone: it replaces the one at offset {row['kept_offset']}, which is still there"
     if row["delete_horizon_ms"] is not None:
         return f"the tombstone until its delete horizon {row['delete_horizon_ms']}"
-    other = row["first_kept_tombstone"]
-    if not row["is_certain"]:
-        return f"perhaps the tombstone, as the earlier one at offset {other} is still there"
     if not row["is_lost"]:
-        return f"the tombstone, as the one at offset {other}, which was due no later, is still there"
+        other, is_certain = row["first_kept_tombstone"], row["is_certain"]
+        earlier = (
+            f"the one at offset {other}, which was due no later,"
+            if is_certain
+            else f"the earlier one at offset {other}"
+        )
+        return f"{'' if is_certain else 'perhaps '}the tombstone, as {earlier} is still there"
     if row["stamps_come_first"]:
         return "the tombstone: no batch says that a round had set its delete horizon, which takes a round"
     return f"the tombstone until {row['timestamp_ms']} + delete.retention.ms at the least"

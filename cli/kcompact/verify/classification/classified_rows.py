@@ -80,6 +80,12 @@ class ClassifiedRows:
         return self.rows.is_data & (self.rows.offset == self.rows.latest_offset)
 
     @cached_property
+    def is_outlived(self) -> Flags:
+        """The last record of its key in BEFORE, where AFTER ends with an older one of BEFORE's."""
+        has_older = (self.rows.kept_offset != NOTHING_KEPT) & (self.rows.kept_offset < self.rows.offset)
+        return self.is_last_record & has_older
+
+    @cached_property
     def is_too_early(self) -> Flags:
         """Whether a tombstone that nothing replaces could not have gone yet (``Bounds.are_too_early``)."""
         rows, flags = self.rows, np.zeros(len(self.rows), np.bool_)
@@ -117,13 +123,12 @@ class ClassifiedRows:
     def is_due_tombstone(self) -> Flags:
         """Whether a tombstone may have gone by itself, be it its key's last record or not.
 
-        Its replacement may be above the cleaned end. Where the key's last one went and a value stayed, the
-        deletion is undone, and no due date excuses that, unless both are ``_is_clean_as_given``.
+        Its replacement may be above the cleaned end. Where the key's last one went and an older record of
+        the key stayed, no due date excuses that, unless both are ``_is_clean_as_given``.
         """
         rows = self.rows
-        undone = self.is_last_record & (rows.kept_offset != NOTHING_KEPT) & ~rows.kept_is_tombstone
         is_tombstone = rows.is_data & rows.is_tombstone
-        may_go = ~undone | self._is_clean_as_given
+        may_go = ~self.is_outlived | self._is_clean_as_given
         return is_tombstone & (rows.offset < self.limit_offset) & may_go & ~self.is_too_early
 
     @cached_property

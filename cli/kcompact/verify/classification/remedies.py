@@ -9,7 +9,6 @@ from kcompact.arrays import Flags, Longs
 from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
-from kcompact.verify.rows.key_rows import NOTHING_KEPT
 
 
 class Remedy(enum.IntEnum):
@@ -73,16 +72,15 @@ def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str:
 def remedies_of(classified: ClassifiedRows) -> Longs:
     """A ``Remedy`` for every row; only those of lost records mean anything."""
     rows = classified.rows
-    is_unstamped, has_kept_value = _is_unstamped(classified), _has_kept_value(classified)
+    is_unstamped = _is_unstamped(classified)
     comes_first = _is(classified, lambda log: log.bounds.stamps_come_first)
     is_retention_given = _is_given(classified, "delete.retention.ms")
     is_young = rows.timestamp_ms > classified.of_log(lambda log: log.bounds.tombstones_due_ms)
     # Without the bound it might have gone: a later record replaces it, or it goes for what it is.
     is_last_value = rows.is_data & ~rows.is_tombstone & (rows.next_offset == NEVER)
-    is_undone = classified.is_last_record & has_kept_value
     is_estimated = _is(classified, lambda log: log.bounds.is_bound_estimated)
     is_undecided = _is(classified, lambda log: log.bounds.is_bound_undecided)
-    goes_further_on = rows.is_aborted | (~is_last_value & ~is_undone)
+    goes_further_on = rows.is_aborted | (~is_last_value & ~classified.is_outlived)
     is_front = rows.offset < classified.front_end_offset
     in_front = is_front & ~_is_given(classified, "cleanup.policy")
     is_start_given = _is(classified, lambda log: log.bounds.log_start_offset is not None)
@@ -105,11 +103,6 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     return np.select(list(conditions.values()), list(conditions), Remedy.NONE)
 
 
-def _has_kept_value(classified: ClassifiedRows) -> Flags:
-    flags: Flags = (classified.rows.kept_offset != NOTHING_KEPT) & ~classified.rows.kept_is_tombstone
-    return flags
-
-
 def _is_unstamped(classified: ClassifiedRows) -> Flags:
     """Tombstones that a round may have taken if one before it had set their delete horizon."""
     rows = classified.rows
@@ -117,7 +110,7 @@ def _is_unstamped(classified: ClassifiedRows) -> Flags:
         rows.is_data
         & rows.is_tombstone
         & (rows.delete_horizon_ms == UNKNOWN_HORIZON_MS)
-        & ~_has_kept_value(classified)
+        & ~classified.is_outlived
         & (rows.offset < classified.limit_offset)
     )
     return flags
