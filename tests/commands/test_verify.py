@@ -295,6 +295,21 @@ def test_headers_are_not_compared_with_json_that_has_none_of_them(tmp_path: Path
         assert (run.exit_code, f"{changed} changed-record" in run.stdout) == (1, True), run.stdout
 
 
+def test_json_lines_of_kcompact_without_the_field_have_no_headers(tmp_path: Path, kcompact: Cli) -> None:
+    """A conversion leaves out what a record has none of: headers are compared, and their loss is found."""
+    sent = [record("a", "1", offset=0, topic="t"), record("b", "1", offset=1, topic="t")]
+    for headers, exit_code in (((), 0), ((("h", b"1"),), 1)):
+        full = write_kcat(tmp_path / "full.jsonl", [sent[0]._replace(headers=headers), sent[1]])
+        run = kcompact("compact", full, "--to", "jsonl", "-o", tmp_path / "own.jsonl", "--overwrite")
+        assert run.exit_code == 0, run.stderr
+        rows = map(json.loads, (tmp_path / "own.jsonl").read_text().splitlines())
+        lines = [{name: part for name, part in row.items() if name != "headers"} for row in rows]
+        text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in lines)
+        (tmp_path / "own.jsonl").write_text(text)
+        run = kcompact("verify", full, tmp_path / "own.jsonl")
+        assert (run.exit_code, "headers not compared" in run.stdout) == (exit_code, False), run.stdout
+
+
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
     value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli

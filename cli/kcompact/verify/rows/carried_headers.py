@@ -23,7 +23,10 @@ def carries_headers(file: DumpFile) -> bool:
 
 def without_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
     """Whether no record has the field, in JSON of which nothing tells whether they were exported."""
-    return all(
-        file.layout in JSON and not file.dialect.sure and not by_file[file.file_id].fields_seen.get("headers")
+    return not any(
+        file.layout not in JSON
+        or file.dialect.sure
+        or file.dialect.converted
+        or by_file[file.file_id].fields_seen.get("headers")
         for file in dump.files
     )
