@@ -42,6 +42,27 @@ def test_objects_of_python_are_no_keys(tmp_path: Path) -> None:
         open_one(path)
 
 
+def test_texts_of_a_struct_in_go_are_not_kafkactl_s(tmp_path: Path) -> None:
+    """As programs write what segmentio/kafka-go reads: Go makes an empty text of no bytes at all."""
+    rows = [
+        {
+            "Topic": "t",
+            "Partition": 0,
+            "Offset": n,
+            "Key": key,
+            "Value": value,
+            "Time": "2026-01-01T00:00:00Z",
+        }
+        for n, (key, value) in enumerate([("a", "1"), ("b", "2"), ("a", ""), ("b", "")])
+    ]
+    path = lines(tmp_path / "go.jsonl", *rows)
+    assert dialect_of(path) != "kafkactl"
+    with open_one(path) as dump:
+        assert any("--tombstone empty reads it as one" in note for note in dump.notes)
+    values = [each.value for each in records_of(path, tombstone="empty")]
+    assert values == [b"1", b"2", None, None]
+
+
 def test_a_python_client_s_record_is_not_kcl_s(tmp_path: Path) -> None:
     kcl = {
         "topic": "t",
