@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import avro_files
 from conftest import Run
@@ -378,6 +380,63 @@ def test_headers_that_are_printed_without_quotes_are_compared_with_those_of_the_
     assert kcompact("verify", full, tmp_path / "t.txt", "--fields", "headers=").exit_code == 0
     assert kcompact("verify", tmp_path / "t.txt", tmp_path / "u.txt").exit_code == 0
     assert kcompact("verify", tmp_path / "t.txt", tmp_path / "v.txt").exit_code == 1
+
+
+@pytest.mark.parametrize("tool", ["kafkactl", "avro map", "parquet map"])
+def test_headers_that_a_tool_writes_in_no_order_are_no_finding_beside_those_of_another(
+    tool: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """As kafkactl and Flink write them."""
+    headers = (("trace", b"9"), ("app", b"x"), ("app", b"y"))
+    sent = record("a", "1", offset=0, topic="t", timestamp_ms=1_766_544_000_000, headers=headers)
+    full = write_kcat(tmp_path / "full.jsonl", [sent])
+    paths = [
+        write_unordered(tmp_path / f"{name}.unordered", tool, {"app": value, "trace": "9"})
+        for name, value in (("a", "y"), ("b", "y"), ("c", "z"))
+    ]
+
+    for before, after in ((full, paths[0]), (paths[0], full)):
+        run = kcompact("verify", before, after)
+        assert (run.exit_code, "--fields headers= leaves them out" in run.stdout) == (2, True), run.stdout
+        assert kcompact("verify", before, after, "--fields", "headers=").exit_code == 0
+    assert kcompact("verify", *paths[:2]).exit_code == 0
+    assert kcompact("verify", paths[0], paths[2]).exit_code == 1
+
+
+def write_unordered(path: Path, tool: str, headers: dict[str, str]) -> Path:
+    """One record, with headers in an object or a map."""
+    if tool == "kafkactl":
+        row = {"Partition": 0, "Offset": 0, "Headers": headers, "Key": "a", "Value": "1"}
+        path.write_text(json.dumps(row | {"Timestamp": "2025-12-24T02:40:00Z"}) + "\n")
+        return path
+    fields: dict[str, Any] = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1_766_544_000_000}
+    fields |= {"key": b"a", "value": b"1"}
+    as_bytes = {name: value.encode() for name, value in headers.items()}
+    if tool == "avro map":
+        types = {"topic": "string", "partition": "int", "offset": "long", "timestamp": "long"}
+        types |= {"key": "bytes", "value": "bytes"}
+        kinds: list[dict[str, Any]] = [{"name": name, "type": kind} for name, kind in types.items()]
+        kinds.append({"name": "headers", "type": {"type": "map", "values": "bytes"}})
+        with path.open("wb") as out:
+            fastavro.writer(
+                out, {"type": "record", "name": "Row", "fields": kinds}, [fields | {"headers": as_bytes}]
+            )
+        return path
+    columns = {name: [value] for name, value in fields.items()}
+    column = pa.array([list(as_bytes.items())], pa.map_(pa.string(), pa.binary()))
+    parquet.write_table(pa.table(columns | {"headers": column}), path)
+    return path
+
+
+def test_headers_that_kafka_go_writes_as_null_may_have_been_empty(tmp_path: Path, kcompact: Cli) -> None:
+    sent = record("a", "1", offset=0, topic="t", timestamp_ms=1_766_544_000_000, headers=(("h", b""),))
+    full = write_kcat(tmp_path / "full.jsonl", [sent])
+    message = {"Topic": "t", "Partition": 0, "Offset": 0, "HighWaterMark": 1, "Key": "YQ==", "Value": "MQ=="}
+    message |= {"Headers": [{"Key": "h", "Value": None}], "WriterData": None, "Time": "2025-12-24T02:40:00Z"}
+    (tmp_path / "go.jsonl").write_text(json.dumps(message) + "\n")
+
+    run = kcompact("verify", full, tmp_path / "go.jsonl")
+    assert (run.exit_code, "--fields headers= leaves them out" in run.stdout) == (2, True), run.stdout
 
 
 def test_headers_that_a_sign_of_the_users_divides_are_no_finding(tmp_path: Path, kcompact: Cli) -> None:

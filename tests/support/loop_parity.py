@@ -32,7 +32,7 @@ def assert_same_with(files: Sequence[DumpFile], extra: frozenset[str]) -> pa.Tab
     """Up to the first record that cannot be read: what follows it in other files nobody will see."""
     reference = _reference(files[0])
     loop_parts, reference_parts = whole(files), whole(files)
-    loop = LineLoop(scanner_of(files[0], extra), loop_parts, extra, reference)
+    loop = LineLoop(scanner_for(loop_parts[0], extra), loop_parts, extra, reference)
     found = pa.Table.from_batches(loop.index(), index_schema(extra)).combine_chunks()
     expected: list[pa.RecordBatch] = []
     for part, loop_part in zip(reference_parts, loop_parts, strict=True):
@@ -104,10 +104,14 @@ def _start_of(file: DumpFile) -> int:
 
 
 def scanner_of(file: DumpFile, extra: frozenset[str]) -> Scanner:
+    return scanner_for(*whole([file]), extra)
+
+
+def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> Scanner:
     module = importlib.import_module(
-        f"kcompact.dumps.loops.{readiness._SCANNERS[readiness._read_as(file.layout)]}"
+        f"kcompact.dumps.loops.{readiness._SCANNERS[readiness._read_as(part.file.layout)]}"
     )
-    scanner: Scanner | None = module.scanner_for(*whole([file]), extra)
+    scanner: Scanner | None = module.scanner_for(part, extra)
     assert scanner is not None
     return scanner
 

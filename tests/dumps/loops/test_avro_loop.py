@@ -34,9 +34,11 @@ assert load_loops("avro")
 
 
 def scanner_of(file: DumpFile, extra: frozenset[str] = frozenset()) -> Any:
-    return importlib.import_module("kcompact.dumps.loops.avro.avro_scanner").scanner_for(
-        *whole([file]), extra
-    )
+    return scanner_for(*whole([file]), extra)
+
+
+def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> Any:
+    return importlib.import_module("kcompact.dumps.loops.avro.avro_scanner").scanner_for(part, extra)
 
 
 def some_records(count: int, seed: int) -> list[Record]:
@@ -71,7 +73,7 @@ def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> li
     rows = []
     for extra in (CONTENT_EXTRA, frozenset[str]()):
         with monkeypatch.context() as patched:
-            patched.setattr(avro, "scanner_of", lambda part, extra: scanner_of(part.file, extra))
+            patched.setattr(avro, "scanner_of", scanner_for)
             rows, notes = rows_and_notes(path, extra, **options)
         with monkeypatch.context() as patched:
             patched.setattr(avro, "scanner_of", lambda *_: None)

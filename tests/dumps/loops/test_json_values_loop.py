@@ -57,6 +57,7 @@ VALUES = [
     json.dumps(record(2), indent=2),
     json.dumps(record(3, payload={"a": [1, {"b": None}]}), indent=4),
     json.dumps(record(4, headers=["a", "b"]), indent="\t"),
+    json.dumps(record(4, headers={"b": "1", "a": None})),
     json.dumps(record(5, key='a"],[{\\', payload='},\n{"offset":7}')),
     json.dumps(record(6, key=None, payload=None)),
     json.dumps(record(7)).replace(": ", " :\r\n "),

@@ -138,7 +138,7 @@ class AvroReader:
     """Makes Records of a file's Datums. ``values``: decode values and headers in full."""
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
-        self._rules = FieldRules(file, notes)
+        self._rules, self.notes = FieldRules(file, notes), notes
         self._values = values or file.dialect.reads_values
         self._keyed = ValueKeys(file, notes).keyed if file.dialect.reads_values else None
         self._schema = file.shape.header.schema
@@ -200,7 +200,7 @@ class AvroReader:
             rules.to_timestamp_ms(as_text(timestamp)),
             self._part(datum, "key", offset),
             self._part(datum, "value", offset),
-            headers_of(self._get(datum, "headers")) if self._values else (),
+            headers_of(self._get(datum, "headers"), self.notes) if self._values else (),
             rules.to_timestamp_type(as_text(self._get(datum, "timestamp_type")), as_text(timestamp)),
         )
         rules.refuse_delete(as_text(self._get(datum, "delete_flag")), record.value)
@@ -256,7 +256,7 @@ def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
     path = reader.paths.get("headers")
     kind = [] if path is None else branches(reader.type_at(reader.wire, path))
     schema: Any = reader.wire.parsed(kind[0]) if len(kind) == 1 else None
-    return lambda encoded: headers_of(read_datum(io.BytesIO(encoded), schema, None))
+    return lambda encoded: headers_of(read_datum(io.BytesIO(encoded), schema, None), reader.notes)
 
 
 def without_null(kind: Any) -> Any:

@@ -102,7 +102,7 @@ class ParquetReader:
             rules.to_timestamp_ms(timestamp),
             None if key is None else rules.stored(key, "key", fields.get("key_error")),
             None if value is None else rules.stored(value, "value", fields.get("value_error")),
-            headers_of(fields["headers"]) if "headers" in fields else (),
+            headers_of(fields["headers"], rules.notes) if "headers" in fields else (),
             rules.to_timestamp_type(fields.get("timestamp_type", MISSING), timestamp),
         )
         rules.refuse_delete(fields.get("delete_flag", MISSING), value)

@@ -72,6 +72,12 @@ def bytes_of_array(numbers: Any) -> bytes:
     return bytes(number + 256 if _LEAST_BYTE <= number < 0 else number for number in numbers)
 
 
+def keeps_no_order(raw: Any) -> bool:
+    """Whether several headers come as an object or a map, whose order need not be that of the record."""
+    is_map = isinstance(raw, dict) or (isinstance(raw, list) and all(type(item) is tuple for item in raw))
+    return is_map and len(raw) > 1 and "isReadOnly" not in raw
+
+
 def is_buffer(value: Any) -> bool:
     """Whether Node's JSON.stringify wrote it of bytes."""
     return type(value) is dict and value.get("type") == "Buffer" and isinstance(value.get("data"), list)

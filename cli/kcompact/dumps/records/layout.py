@@ -100,6 +100,10 @@ class SplitNotes:
         if more:
             self.counts[name] = self.counts.get(name, 0) + more
 
+    def doubt_headers(self) -> None:
+        """Some may differ from another tool's. Not how many, as loops read equal ones once."""
+        self.counts.setdefault("doubtful_headers", 1)
+
     def see(self, role: str, more: int = 1) -> None:
         """Likewise in ``fields_seen``."""
         if more:
@@ -111,6 +115,9 @@ class ConversionNotes(SplitNotes):
     """Notes on records that are converted: also the ``fields_beside`` the parts of a record, in order."""
 
     fields_beside: dict[str, None] = field(default_factory=dict)
+
+    def doubt_headers(self) -> None:
+        """The output has them as the dump has them."""
 
     def __bool__(self) -> bool:
         """Whether there is anything to tell the user."""

@@ -13,7 +13,7 @@ from kcompact.dumps.dialects.part_names import FLAGS_SET, marked_deletes
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.dialects.unexported import is_size, is_size_of_null, not_exported, says_why
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
-from kcompact.dumps.records.headers import Headers, decode_headers, extras_of
+from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, keeps_no_order
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes
 from kcompact.dumps.records.shown import by_jq, in_jq, shown
 from kcompact.dumps.records.timestamps import (
@@ -183,7 +183,7 @@ class FieldRules:
         if self.is_conversion and not dialect.named_headers:
             self.see_beside(f"{dialect.headers}[].{name}" for name in sorted(extras_of(raw)))
         try:
-            return decode_headers(
+            headers = decode_headers(
                 raw,
                 dialect.headers_encoding,
                 errors,
@@ -195,6 +195,10 @@ class FieldRules:
             is_unknown = isinstance(error, UnknownEncodingError)
             hint = _ENCODINGS_HINT if is_unknown else _HEADERS_HINT
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
+        has_null = dialect.empty_as_null and any(value is None for _, value in headers)
+        if has_null or keeps_no_order(raw):
+            self.notes.doubt_headers()
+        return headers
 
     def null_or_empty(self, role: DataRole, form: NullForm, beside: Any = MISSING) -> bytes | None:
         """The key or value that a "missing" or "empty" one stands for, or the size ``beside`` it says."""

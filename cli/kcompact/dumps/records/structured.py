@@ -8,7 +8,8 @@ import orjson
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import refuse_nan
-from kcompact.dumps.records.headers import Headers, decode_headers
+from kcompact.dumps.records.headers import Headers, decode_headers, keeps_no_order
+from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING
 from kcompact.dumps.records.shown import shown
 from kcompact.errors import UnreadableError
@@ -19,11 +20,13 @@ def as_text(value: Any) -> Any:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-def headers_of(value: Any) -> Headers:
+def headers_of(value: Any, notes: SplitNotes | None = None) -> Headers:
     """Headers from a map, a record with one field per header, a list of records or pairs, or text as in CSV.
 
     Raises UnreadableError.
     """
+    if notes is not None and keeps_no_order(value):
+        notes.doubt_headers()
     try:
         return _headers_of(value)
     except (ValueError, KeyError, TypeError) as error:

@@ -27,7 +27,7 @@ from kcompact.dumps.loops.value_columns import added_columns, contents_of, gathe
 from kcompact.dumps.records.content_hashes import ABSENT
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
-from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import SplitToIndex
 
 _UNITS = {"auto", "ms", "us", "ns"}
 _BLOCK_SHIFT = 32
@@ -103,7 +103,7 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None
     file = part.file
     if not _covers(file.dialect, extra):
         return None
-    reader = AvroReader(file, SplitNotes(), values=False)
+    reader = AvroReader(file, part.notes, values=False)
     roles = ROLES if extra else ROLES[:-1]
     paths = {role: path for role, path in reader.paths.items() if role in roles and path}
     program = compile_program(reader.wire, paths, contents=bool(extra))

@@ -41,7 +41,7 @@ from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.content_hashes import ABSENT
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
-from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 
 _DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
@@ -56,7 +56,7 @@ class JsonScanner:
         file, self._hash_secret = part.file, part.hash_secret
         dialect: Dialect = file.dialect
         self._dialect, self._names, self._extra = dialect, names, extra
-        self._read_headers = FieldRules(file, SplitNotes()).to_headers
+        self._read_headers = FieldRules(file, part.notes).to_headers
         self._literal = np.frombuffer((dialect.null_literal or "").encode(), np.uint8).copy()
         self._rules = np.zeros(RULES, np.int64)
         self._rules[BYTE_EXACT] = dialect.byte_exact
