@@ -87,6 +87,18 @@ def test_segments_without_a_batch_are_known_too(write: Write, monkeypatch: pytes
         read_batches(write(empty.format(3, 3)))
 
 
+def test_a_file_may_tell_of_an_empty_segment_alone(write: Write, tmp_path: Path) -> None:
+    """A round leaves empty segments, and users list each segment file on its own."""
+    head = "Dumping /data/kafka/orders-0/00000000000000000012.log\n"
+    empty = tmp_path / "empty"
+    empty.write_text(head + "Log starting offset: 12\n")
+    batches = read_batches(str(empty), write(DUMP_LOG)).by_log[LogName("orders", 0)]
+    assert batches.segment_bytes == {0: 177, 5: 72, 12: 0}
+    empty.write_text(head + "Starting offset: 12\noffset: 12 position: 0 isvalid: true magic: 1\n")
+    with pytest.raises(InputError, match="no record batches in it"):
+        read_batches(str(empty), write(DUMP_LOG))
+
+
 def test_older_kafkas_print_no_horizon(write: Write) -> None:
     text = DUMP_LOG.replace("deleteHorizonMs: OptionalLong.empty ", "")
     batches = columns(read_batches(write(text)).by_log[LogName("orders", 0)])

@@ -38,6 +38,7 @@ _REQUIRED_COLUMNS = ("topic", "partition", "baseOffset", "lastOffset", "count", 
 _DUMPING = re.compile(r"Dumping (?P<path>.*?(?P<base>[0-9]{20})\.log)\s*")
 _BATCH_LINE = re.compile(r"baseOffset: [0-9]+ lastOffset: [0-9]+ count: .* isvalid: (?:true|false)\s*")
 _PAIR = re.compile(r"\b(\w++): (\S+)")
+_START_LINE = re.compile(r"(?:(?:Log s|S)tarting offset: [0-9]+)?\s*")
 _RECORD_LINE = re.compile(r"\s*\| offset: [0-9]+ .*")
 _MARKER = re.compile(r" endTxnMarker: (?P<marker>COMMIT|ABORT)\b")
 _HORIZON = re.compile(r"OptionalLong\[([0-9]+)\]")
@@ -63,23 +64,24 @@ def read_batches(*paths: str, open_file: Open = open_bytes) -> PerLog[PackedBatc
                 collected[log].segment_bases.add(logged.base_offset)
             else:
                 collected[log].add(logged)
-    collected = {log: of_log for log, of_log in collected.items() if of_log.has_batches}
-    return PerLog.of(source, {log: of_log.packed() for log, of_log in collected.items()})
+    with_batches = {log: of_log for log, of_log in collected.items() if of_log.has_batches}
+    if collected and not with_batches:
+        raise _without_batches(paths[0])
+    return PerLog.of(source, {log: of_log.packed() for log, of_log in with_batches.items()})
 
 
 def _logged(path: str, open_file: Open) -> Iterator[Logged]:
     lines = numbered_lines(path, errors="surrogateescape", open_file=open_file)  # records may be anything
     first = next(lines, (1, ""))
     is_table = first[1].startswith("topic\t")
-    has_batches = is_table
-    for log, logged in (_table if is_table else _dump_log)(path, chain([first], lines)):
-        has_batches = has_batches or isinstance(logged, Batch)
-        yield log, logged
-    if not has_batches:
-        raise InputError(
-            f"{path}: no record batches in it",
-            hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
-        )
+    yield from (_table if is_table else _dump_log)(path, chain([first], lines))
+
+
+def _without_batches(path: str) -> InputError:
+    return InputError(
+        f"{path}: no record batches in it",
+        hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
+    )
 
 
 @dataclass
@@ -165,10 +167,14 @@ def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
 
 
 def _dump_log(path: str, lines: Lines) -> Iterator[Logged]:
-    """Segments, and batch lines, each completed by the marker in its record line; others are record text."""
+    """Segments, and batch lines, each completed by the marker in its record line; others are record text.
+
+    A text without a batch tells of segments that hold none, and says nothing else.
+    """
     log: LogName | None = None
     segment_base_offset = NONE
     batch: Batch | None = None
+    has_batches = is_strange = False
     waits_at = 0  # line of a control batch whose record line has not come yet
     for number, line in lines:
         dumping = _DUMPING.fullmatch(line)
@@ -181,14 +187,19 @@ def _dump_log(path: str, lines: Lines) -> Iterator[Logged]:
             segment_base_offset = number_in(dumping["base"], path, number)
             yield log, SegmentHead(segment_base_offset)
         elif header:
+            has_batches = True
             batch = _possible(path, number, _header_batch(path, number, line, segment_base_offset))
             waits_at = number if batch.is_control and batch.record_count else 0
         elif batch is not None and waits_at and _RECORD_LINE.fullmatch(line):
             marker = _MARKER.search(line)
             batch = batch._replace(marker=_MARKERS[marker["marker"]] if marker else NONE)
             waits_at = 0
+        elif batch is None and not _START_LINE.fullmatch(line):
+            is_strange = True
     if batch is not None:
         yield log, _complete(path, waits_at, batch)
+    if not has_batches and (is_strange or segment_base_offset == NONE):
+        raise _without_batches(path)
 
 
 def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
