@@ -4,6 +4,9 @@ Topic w113005 of ``broker_files/overlooked-data``: a map of 17 keys got full in 
 next rounds took committed data for aborted while they filled their maps, so duplicates stayed.
 Topic w20374 of ``broker_files/overlooked-below-log-start``: a round began in the middle of a segment, as
 records below had been deleted; of transactions that were aborted there it was not told.
+Topic x104 of ``broker_files/overlooked-without-horizons``: ``delete.retention.ms`` is so long that no marker
+gets a horizon. The first of two rounds rewrote a segment that held no data of aborted transactions any more,
+so the second one, which began within it, was told of none.
 """
 
 from collections.abc import Callable
@@ -50,6 +53,18 @@ def test_a_round_is_not_told_of_what_was_aborted_below_the_log_start(kcompact: C
     assert run.exit_code == 0, run.stderr
     assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(pair / "after.jsonl"))
     assert kcompact("verify", pair / "before.jsonl", output, *told).exit_code == 0
+
+
+def test_a_rewritten_segment_lists_no_transaction_without_data(kcompact: Cli, tmp_path: Path) -> None:
+    pair, output = PAIR.with_name("overlooked-without-horizons"), tmp_path / "compacted.jsonl"
+    told = [f"--{name}={pair / f'before.{name}'}" for name in ("segments", "batches")]
+    told += [f"--topic-config=x104={pair / 'topic.properties'}", "--now=1796054015484"]
+    told += [f"--checkpoint={pair / 'cleaner-offset-checkpoint'}"]
+
+    run = kcompact("compact", pair / "before.jsonl", "-o", output, *told, "--rounds=until-clean")
+
+    assert run.exit_code == 0, run.stderr
+    assert output.read_bytes() == (pair / "after.jsonl").read_bytes()
 
 
 def test_duplicates_behind_an_abort_marker_are_no_finding_where_maps_were_small(kcompact: Cli) -> None:

@@ -49,6 +49,7 @@ class ModelBatch:
     is_control: bool = False
     marker: str | None = None  # None: the control record is gone
     delete_horizon_ms: int | None = None
+    is_unlisted: bool = False  # a marker whose transaction a rewritten segment no longer lists (R35)
     unseen_records: int = 0  # records that lie below the log start, so no consumer can dump them
 
     def copy(self) -> "ModelBatch":

@@ -42,6 +42,7 @@ def _taken_for_aborted(log: ModelLog, config: Config, first_dirty: int) -> set[i
         for batch in log.segments[log.containing(first_dirty)].batches
         if batch.marker == "ABORT"
         and batch.delete_horizon_ms is None
+        and not batch.is_unlisted
         and batch.base_offset >= log.log_start
         and batch.base_offset < start.base_offset
     }
@@ -198,8 +199,10 @@ class _Rewriting:
         if discard or not records:
             return replace(batch.copy(), marker=None, size_bytes=61, delete_horizon_ms=None)
         self.stats.messages_written += 1
-        if not discardable or batch.delete_horizon_ms is not None or self.stats.horizon_ms is None:
+        if not discardable or batch.delete_horizon_ms is not None:
             return batch
+        if self.stats.horizon_ms is None:
+            return replace(batch.copy(), is_unlisted=True)
         horizon = self.stats.horizon_ms
         more = varint_bytes(batch.max_timestamp_ms - horizon) - 1
         return replace(batch.copy(), delete_horizon_ms=horizon, size_bytes=batch.size_bytes + more)

@@ -9,7 +9,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from kcompact.arrays import Flags, Longs, flags_of
-from kcompact.broker.batches import NONE, Batches, behind_one_another
+from kcompact.broker.batches import NEVER, NONE, Batches, behind_one_another
 from kcompact.rules.decisions import rows_of
 from kcompact.rules.sizes import BATCH_HEADER_BYTES, bytes_in_batch, recompressed_bytes, varint_bytes
 from kcompact.rules.transactions import ProducerEnds, TransactionsSeen, last_of_producers
@@ -163,13 +163,14 @@ class Rewriting:
         counts.messages_written += int(batches.record_count[is_written].sum())
         batches = _emptied(batches, is_emptied & is_last)
         stays = is_written | (is_emptied & is_last)
-        if self.delete_horizon_ms is None:
-            return batches, stays
         is_stamped = is_written & may_go & ~has_horizon
-        more = varint_bytes(batches.max_timestamp_ms - self.delete_horizon_ms) - 1
+        horizon_ms, more = NEVER, np.zeros(len(batches), np.int64)
+        if self.delete_horizon_ms is not None:
+            horizon_ms = self.delete_horizon_ms
+            more = varint_bytes(batches.max_timestamp_ms - horizon_ms) - 1
         return replace(
             batches,
-            delete_horizon_ms=np.where(is_stamped, self.delete_horizon_ms, batches.delete_horizon_ms),
+            delete_horizon_ms=np.where(is_stamped, horizon_ms, batches.delete_horizon_ms),
             size_bytes=np.where(is_stamped, batches.size_bytes + more, batches.size_bytes),
         ), stays
 
