@@ -70,7 +70,7 @@ def aborting_log(seed: int) -> RandomLog:
     log.last_stable = last_stable_offset_of(log)
     config = Config(
         min_cleanable_dirty_ratio=0.0,
-        delete_retention_ms=rng.choice([0, 1000]),
+        delete_retention_ms=rng.choice([0, 1000, LONG_MAX]),
         index_interval_bytes=rng.choice([0, 100, 300]),
         offset_map_limit=rng.choice([2, 3, 4, 5]),
     )
