@@ -119,6 +119,16 @@ def test_empty_segments_come_before_the_first_record(tmp_path: Path) -> None:
         assert [Path(file.path).name for file in dump.files] == ["beside.txt"]
 
 
+def test_batches_that_are_kept_for_their_producers_hold_no_record(tmp_path: Path) -> None:
+    write(tmp_path / "beside.txt", [("k", "v")])
+    (tmp_path / "emptied.txt").write_text(HEADER + BATCH.format(7).replace("count: 1", "count: 0"))
+    with open_one(tmp_path) as dump:
+        assert [Path(file.path).name for file in dump.files] == ["beside.txt"]
+    (tmp_path / "emptied.txt").write_text(HEADER + BATCH.format(7))
+    with pytest.raises(InputError, match="printed batches, and no record"):
+        contents_of(tmp_path)
+
+
 def test_survivors_keep_the_head_and_their_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "log.txt", [("a", "1"), ("b", "x\ny"), ("a", None)])
     with open_one(path) as dump:

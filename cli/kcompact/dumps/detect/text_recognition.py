@@ -10,7 +10,13 @@ from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.likely_encodings import notes_on_text
 from kcompact.dumps.detect.line_prefixes import refuse_prefixed_lines, refuse_prefixed_records
-from kcompact.dumps.detect.unknown_text import is_binary, looks_like, refuse_empty_segments, unknown
+from kcompact.dumps.detect.unknown_text import (
+    is_binary,
+    looks_like,
+    refuse_batches_alone,
+    refuse_empty_segments,
+    unknown,
+)
 from kcompact.dumps.dialects.dialect import Dialect, forms
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
@@ -41,7 +47,6 @@ from kcompact.dumps.text.delimited_text import (
 )
 from kcompact.dumps.text.dump_log import (
     dump_log_facts,
-    holds_no_record,
     is_of_segment,
     log_of_folder,
     sections_of,
@@ -72,12 +77,7 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         return _csv(file, dialect, dialect.columns, "\t", file.start + len(_KARAPACE_V2))
     dump_log = dump_log_facts(file.head, file.start)
     if dump_log is not None:
-        if file.whole and holds_no_record(file.head):
-            raise InputError(
-                f"{file.path}: kafka-dump-log printed batches, and no record",
-                hint="print with --print-data-log, and without --skip-record-metadata: records with their"
-                " offsets, keys and payloads",
-            )
+        refuse_batches_alone(file)
         shape, topic, partition = dump_log
         notes: tuple[str, ...] = ()
         if topic is None and is_of_segment(file.path):  # the tool was run in the folder of the log

@@ -7,6 +7,7 @@ from kcompact.dumps.detect.candidate import Candidate
 from kcompact.dumps.records.shown import fields_option, name_list, shown
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
 from kcompact.dumps.text.delimited_text import NAME_COLUMNS, glued, is_glued
+from kcompact.dumps.text.dump_log import holds_no_record
 from kcompact.dumps.text.printed_sentences import EXPORT_HINT, tell_places
 from kcompact.errors import InputError, NoRecordsError
 
@@ -23,7 +24,7 @@ def _patterns() -> list[tuple[re.Pattern[bytes], tuple[str, str]]]:
 
 
 def refuse_empty_segments(file: Candidate) -> None:
-    """Raise NoRecordsError for what kafka-dump-log prints of segments that hold nothing."""
+    """Raise NoRecordsError for what kafka-dump-log prints of segments that hold no record."""
     if file.whole and _EMPTY_SEGMENTS.fullmatch(file.body):
         raise NoRecordsError(
             f"{file.path}: output of kafka-dump-log for empty segments",
@@ -32,8 +33,20 @@ def refuse_empty_segments(file: Candidate) -> None:
 
 
 _EMPTY_SEGMENTS = re.compile(
-    rb"(?:\s*+\$ .*+\s++)?(?:Dumping \S[^\n]*+\s++(?:(?:Log s|S)tarting offset: \d++\s++)++)++"
+    rb"(?:\s*+\$ .*+\s++)?(?:Dumping \S[^\n]*+\s++(?:(?:Log s|S)tarting offset: \d++\s++)++"
+    rb"(?:baseOffset: \d++ lastOffset: \d++ count: 0 [^\n]*+\s++)*+)++"  # kept for their producers (R36)
 )
+
+
+def refuse_batches_alone(file: Candidate) -> None:
+    """Raise InputError for what kafka-dump-log prints of batches where records are not asked for."""
+    if file.whole and holds_no_record(file.head):
+        refuse_empty_segments(file)
+        raise InputError(
+            f"{file.path}: kafka-dump-log printed batches, and no record",
+            hint="print with --print-data-log, and without --skip-record-metadata: records with their"
+            " offsets, keys and payloads",
+        )
 
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
