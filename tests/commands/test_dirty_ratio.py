@@ -239,6 +239,16 @@ def test_text_and_markdown_show_the_same_cells(kcompact: Kcompact) -> None:
     assert [line for line in text.splitlines() if line in titles] == titles
 
 
+def test_tombstones_without_a_horizon_never_go(kcompact: Kcompact) -> None:
+    """Where the clock and ``delete.retention.ms`` together are beyond 64 bits (R29)."""
+    for retention_ms, told in (
+        (2**63 - 1, "8 never, as delete.retention.ms is too long"),
+        (0, "8 in a second"),
+    ):
+        options = ["--partitions", "0", "--now", "1760030000000", "--delete-retention-ms", str(retention_ms)]
+        assert told in kcompact("dirty-ratio", ORDERS, *options).stdout
+
+
 def test_the_report_may_go_to_a_file(kcompact: Kcompact, tmp_path: Path) -> None:
     run = kcompact("dirty-ratio", ORDERS, "--format", "json", "-o", tmp_path / "report.json")
     assert (run.exit_code, run.stdout) == (0, "")

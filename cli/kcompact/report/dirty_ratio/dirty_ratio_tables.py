@@ -89,14 +89,17 @@ def _tombstones(report: DirtyRatioReport) -> Table:
         if not gain.tombstones:
             continue
         unstamped = gain.tombstones - gain.stamped_tombstones
-        now_ms = log.dirtiness.setting.policy.now_ms
-        first_ms = now_ms + log.dirtiness.setting.policy.delete_retention_ms
+        first_ms = log.dirtiness.setting.policy.delete_horizon_ms
         when = [f"{gain.due_tombstones:,} in the next round"] if gain.due_tombstones else []
         if log.next_due_ms is not None:
             waiting = gain.stamped_tombstones - gain.due_tombstones
             when.append(f"{waiting:,} from {moment(log.next_due_ms)} on")
         if unstamped:
-            when.append(f"{unstamped:,} in a second round, from {moment(first_ms)} on")
+            when.append(
+                f"{unstamped:,} never, as delete.retention.ms is too long for a delete horizon"
+                if first_ms is None
+                else f"{unstamped:,} in a second round, from {moment(first_ms)} on"
+            )
         rows.append((log_cell(*log.log), gain.tombstones, gain.stamped_tombstones, "; ".join(when)))
     head = ("log", "latest tombstones", "with a horizon", "could go")
     return Table.of("Tombstones", head, rows, ("log", "could go"))
