@@ -118,8 +118,6 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     if is_json:
         refuse_telling_lines(path, file.head)
     recognised = recognise_json(file, options) if is_json else recognise_text(file, options)
-    if is_json and _is_converted(file.body):
-        recognised = replace(recognised, dialect=replace(recognised.dialect, converted=True))
     if is_json and options.delimiter is not None:
         notes = (*notes, "--delimiter is not used: the records are JSON, not columns of text")
     if not notes:

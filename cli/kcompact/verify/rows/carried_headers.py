@@ -21,12 +21,9 @@ def carries_headers(file: DumpFile) -> bool:
     return name in file.shape.columns if isinstance(file.shape, CsvShape) else name is not None
 
 
-def without_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
+def may_lack_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
     """Whether no record has the field, in JSON of which nothing tells whether they were exported."""
-    return not any(
-        file.layout not in JSON
-        or file.dialect.sure
-        or file.dialect.converted
-        or by_file[file.file_id].fields_seen.get("headers")
+    return all(
+        file.layout in JSON and not file.dialect.sure and not by_file[file.file_id].fields_seen.get("headers")
         for file in dump.files
     )

@@ -25,7 +25,7 @@ from kcompact.engine.passes.summaries import LogSummary, merged, unpacked
 from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
-from kcompact.verify.rows.carried_headers import carries_headers, with_incomplete_headers, without_headers
+from kcompact.verify.rows.carried_headers import carries_headers, may_lack_headers, with_incomplete_headers
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
@@ -54,7 +54,6 @@ class Indexed:
     summaries: tuple[LogSummary, ...] = ()
     renamed: Mapping[int, int] = field(default_factory=dict)
     is_named_by_file: bool = False
-    is_without_headers: bool = False  # in JSON that may leave them out, as nothing tells which tool wrote it
     left_out: frozenset[LogName] = frozenset()  # logs that --topic and --partitions left out
     interleaves: bool = False  # files of a log, so that no order of them is that of its offsets
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
@@ -106,8 +105,6 @@ class Indexed:
         if len(tools) == 1 and all(dump.splits <= dump.with_incomplete_headers.keys() for dump in dumps):
             return dict(self.lacking)
         lacking = self.lacking.get("headers_hash", frozenset()) | self.with_incomplete_headers.keys()
-        if self.is_without_headers and not other.is_without_headers:
-            lacking |= self.splits
         return {**self.lacking, "headers_hash": lacking}
 
     def compared_with(self, other: "Indexed") -> frozenset[str]:
@@ -173,22 +170,27 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         {summary.log_id: summary.log for summary in summaries},
         _lacking(dump.files, summaries, file_ids),
         with_incomplete_headers(plan),
-        frozenset(
-            (file.dialect.name, column)
-            for file in dump.files
-            for count, column in _DOUBTED.items()
-            if by_file[file.file_id].counts.get(count)
-        ),
+        _doubted(dump, by_file),
         (*dump.notes, *remarks),
         tuple(summaries),
         is_named_by_file=any(file.dialect.topic is None for file in dump.files),
-        is_without_headers=without_headers(dump, by_file),
         left_out=frozenset(logs_left_out(notes.values())),
         interleaves=overlapping(summaries) and not order_of_files(summaries, file_ids),
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
         doubt=_doubt_about_tombstones(dump, by_file),
+    )
+
+
+def _doubted(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[tuple[str, str]]:
+    """As ``Indexed.doubted``."""
+    may_lack = may_lack_headers(dump, by_file)
+    return frozenset(
+        (file.dialect.name, column)
+        for file in dump.files
+        for count, column in _DOUBTED.items()
+        if by_file[file.file_id].counts.get(count) or (may_lack and column == "headers_hash")
     )
 
 
