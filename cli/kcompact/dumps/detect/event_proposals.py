@@ -48,7 +48,7 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
         return (f"--cdc {options.cdc}: none of the first values is a change event of {_NAMES[options.cdc]}",)
     if name is None or options.cdc is not None:
         return ()
-    stays = f"the values are change events of {_NAMES[name]}: a delete stays as the latest record of its key"
+    stays = f"the values are change events of {_NAMES[name]}: a delete stays where no tombstone follows it"
     return (f"{stays}; --cdc {name} counts it as a tombstone",)
 
 
