@@ -96,7 +96,7 @@ def is_older_version(topic: CleanedTopic, r: Record) -> bool:
     if r.key is None or topic.is_aborted(r):
         return False
     later = (o for o in topic.after if (o.key, o.partition) == (r.key, r.partition))
-    return is_value(r) and any(o.offset > r.offset for o in later)
+    return any(o.offset > r.offset for o in later)
 
 
 def swapped_values(topic: CleanedTopic) -> list[Record] | None:
