@@ -60,10 +60,10 @@ def reachable(log: Log) -> set[frozenset[int]]:
     first = State(frozenset(range(len(log))), {})
     states, seen = [first], {first.identity}
     for state in states:  # which grows
-        for nearby in _next_states(log, state) if state.rounds < ROUNDS else ():
-            if nearby.identity not in seen:
-                seen.add(nearby.identity)
-                states.append(nearby)
+        for following in _next_states(log, state) if state.rounds < ROUNDS else ():
+            if following.identity not in seen:
+                seen.add(following.identity)
+                states.append(following)
     return {state.kept for state in states}
 
 

@@ -17,8 +17,8 @@ from kcompact.digits import LONG_MAX
 NONE = -1
 """The value for a segment, a marker or a delete horizon that a batch does not have."""
 
-NEVER = LONG_MAX
-"""The delete horizon (ms) of a marker that a round would have stamped, had it not been too late (R29)."""
+NEVER_DUE_MS = LONG_MAX
+"""The delete horizon of a marker that a round would have stamped, had it not been too late (R29)."""
 
 COMMIT, ABORT = 0, 1
 _PACKED = pa.ipc.IpcWriteOptions(compression="zstd")

@@ -12,7 +12,7 @@ import numpy as np
 
 from kcompact.arrays import Flags, Longs
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.batches import NEVER, NO_BATCHES, NONE, Batches, PackedBatches, behind_one_another
+from kcompact.broker.batches import NEVER_DUE_MS, NO_BATCHES, NONE, Batches, PackedBatches, behind_one_another
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.cleaner.shares import Shares, slices_by_log
 from kcompact.cleaner.tracked import Tracked, share_rows
@@ -157,7 +157,7 @@ def _is_aborted(batches: Batches, records: LogRows, lookup: Lookup) -> Flags:
 
 def horizons_of(batches: Batches) -> list[DeleteHorizon]:
     """Of batches behind one another that have the same horizon, the end of the last one (R27)."""
-    stamped = batches.take(~np.isin(batches.delete_horizon_ms, (NONE, NEVER)))
+    stamped = batches.take(~np.isin(batches.delete_horizon_ms, (NONE, NEVER_DUE_MS)))
     horizons_ms = stamped.delete_horizon_ms
     is_last = np.append(horizons_ms[1:] != horizons_ms[:-1], True)[: len(stamped)]
     ends = (stamped.last_offset + 1)[is_last].tolist()

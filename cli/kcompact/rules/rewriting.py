@@ -9,7 +9,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from kcompact.arrays import Flags, Longs, flags_of
-from kcompact.broker.batches import NEVER, NONE, Batches, behind_one_another
+from kcompact.broker.batches import NEVER_DUE_MS, NONE, Batches, behind_one_another
 from kcompact.rules.decisions import rows_of
 from kcompact.rules.sizes import BATCH_HEADER_BYTES, bytes_in_batch, recompressed_bytes, varint_bytes
 from kcompact.rules.transactions import ProducerEnds, TransactionsSeen, last_of_producers
@@ -164,7 +164,7 @@ class Rewriting:
         batches = _emptied(batches, is_emptied & is_last)
         stays = is_written | (is_emptied & is_last)
         is_stamped = is_written & may_go & ~has_horizon
-        horizon_ms, more = NEVER, np.zeros(len(batches), np.int64)
+        horizon_ms, more = NEVER_DUE_MS, np.zeros(len(batches), np.int64)
         if self.delete_horizon_ms is not None:
             horizon_ms = self.delete_horizon_ms
             more = varint_bytes(batches.max_timestamp_ms - horizon_ms) - 1

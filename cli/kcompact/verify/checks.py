@@ -50,16 +50,16 @@ def _expected_tombstone(row: Row) -> str:
     if row["delete_horizon_ms"] is not None:
         return f"the tombstone until its delete horizon {row['delete_horizon_ms']}"
     if not row["is_lost"]:
-        other, is_certain = row["first_kept_tombstone"], row["is_certain"]
-        earlier = (
-            f"the one at offset {other}, which was due no later,"
-            if is_certain
-            else f"the earlier one at offset {other}"
-        )
-        return f"{'' if is_certain else 'perhaps '}the tombstone, as {earlier} is still there"
+        return _expected_in_turn(row["first_kept_tombstone"], is_certain=row["is_certain"])
     if row["stamps_come_first"]:
         return "the tombstone: no batch says that a round had set its delete horizon, which takes a round"
     return f"the tombstone until {row['timestamp_ms']} + delete.retention.ms at the least"
+
+
+def _expected_in_turn(other_offset: int, *, is_certain: bool) -> str:
+    if is_certain:
+        return f"the tombstone, as the one at offset {other_offset}, which was due no later, is still there"
+    return f"perhaps the tombstone, as the earlier one at offset {other_offset} is still there"
 
 
 def _lost_above_end(s: Suspects) -> Flags:
