@@ -3,6 +3,7 @@
 Nothing is imported here but what Python has imported by itself, until the working folder is off its path.
 """
 
+import gc
 import io
 import os
 import sys
@@ -21,6 +22,7 @@ def main() -> int:
 
     code = app.main()
     signals.finish_undisturbed()
+    gc.freeze()  # at its end Python would look through all objects for garbage, before the system frees them
     return code
 
 
