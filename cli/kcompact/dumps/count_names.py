@@ -22,6 +22,7 @@ _OfDoubtfulTimes = Literal[
 _OfCells = Literal["quoted_cells", "freely_quoted_cells", "quoted_words", "escapes"]
 _OfRows = Literal["rows_within_quotes", "cr_lf_rows", "blank_lines", "open_lines", "trailing_null_element"]
 _OfTools = Literal["skipped_noise_lines", "skipped_unknown_lines", "skipped_control_records", "abort_markers"]
+_OfDamagedLogs = Literal["invalid_batches", "torn_segments"]
 
 CountName = (
     Literal["read_without_loops"]
@@ -38,5 +39,6 @@ CountName = (
     | _OfCells
     | _OfRows
     | _OfTools
+    | _OfDamagedLogs
     | ComposedName
 )

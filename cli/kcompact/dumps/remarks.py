@@ -30,6 +30,8 @@ _NAMES_ALONE = (
 )
 _REPLACED = "with U+FFFD, which kafka-dump-log prints for bytes that are no UTF-8: kcat -J keeps them"
 _BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
+_INVALID = "with isvalid: false: the checksum of a batch does not match, so its keys and values may be wrong"
+_TORN = "with bytes at its end that kafka-dump-log could not read: what they held is not in the dump"
 _OPEN = "without an end, the last one: if the export was cut off there, the last cell was, too"
 _ZONELESS = "without a time zone: read as UTC"
 _ODD_TIMES: dict[CountName, str] = {
@@ -44,6 +46,8 @@ _REMARKS: dict[CountName, tuple[str, str]] = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
     "skipped_control_records": ("control record", "(transaction markers) left out"),
     "headers_without_values": ("record", _NAMES_ALONE),
+    "invalid_batches": ("line", _INVALID),
+    "torn_segments": ("segment", _TORN),
     "replaced_values": ("value", _REPLACED),
     "replacement_keys": ("key", _REWRITTEN),
     "joined_tombstones": ("null value", "without a key, directly after a delete: its tombstone, bound to it"),

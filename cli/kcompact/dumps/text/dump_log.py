@@ -19,7 +19,13 @@ from kcompact.dumps.records.reading import REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import timestamp_type
-from kcompact.dumps.text.dump_log_fields import fields_of, names_beside, records_in_batch, refuse_missing
+from kcompact.dumps.text.dump_log_fields import (
+    count_damage,
+    fields_of,
+    names_beside,
+    records_in_batch,
+    refuse_missing,
+)
 from kcompact.dumps.text.lines import lines_of, newline_of
 from kcompact.errors import UnreadableError
 
@@ -104,7 +110,8 @@ class DumpLog(FramedLayout):
                     "name only .log files: kafka-dump-log --print-data-log --files 00000000000000000000.log",
                     position=line.position,
                 )
-            if text.startswith(RECORD_STARTS + _OTHER_STARTS):
+            is_torn = count_damage(text, notes)
+            if is_torn or text.startswith(RECORD_STARTS + _OTHER_STARTS):
                 yield from _finished(pending, notes)
                 pending = [line] if text.startswith(RECORD_STARTS) else []
                 missing -= len(pending)

@@ -3,6 +3,7 @@
 import re
 
 from kcompact.counted import counted
+from kcompact.dumps.records.layout import SplitNotes
 from kcompact.errors import UnreadableError
 
 _FIELD = re.compile(rb" (\w+): +(\S+)")
@@ -44,6 +45,17 @@ def records_in_batch(line: bytes) -> int:
     """How many records follow the line of a batch, if it says so; at least one where the line is cut off."""
     count = _COUNT.match(line)
     return int(count[1]) if count else int(not line.endswith(b"\n"))
+
+
+def count_damage(line: bytes, notes: SplitNotes) -> bool:
+    """Count what the tool says is damaged; whether the line is about a torn end of a segment."""
+    notes.count("invalid_batches", int(line.startswith(b"baseOffset: ") and b" isvalid: false" in line))
+    is_torn = _TORN.match(line) is not None
+    notes.count("torn_segments", int(is_torn))
+    return is_torn
+
+
+_TORN = re.compile(rb"Found \d+ invalid bytes at the end of \d{20}\.log\s*\Z")
 
 
 def refuse_missing(records: int, position: int) -> None:
