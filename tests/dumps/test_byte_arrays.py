@@ -5,7 +5,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from dump_pipeline import index_all, open_one, records_of
 from kcompact.errors import InputError
@@ -125,6 +127,30 @@ def test_bytes_of_values_that_were_lost_are_told_of(tmp_path: Path) -> None:
         with open_one(path) as dump:
             told.append(any("values of the first records have U+FFFD" in note for note in dump.notes))
     assert told == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("value", "header", "told"),
+    [("A", "\ufffd", "headers"), ("\ufffd", "\ufffd", "values and headers"), ("\ufffd", "", "values")],
+)
+def test_a_dump_of_kcat_that_jq_has_rewritten_is_told_of(
+    value: str, header: str, told: str, tmp_path: Path
+) -> None:
+    row = {"tstype": "create", "ts": 1, "headers": ["trace", header], "key": "k", "payload": value}
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"topic": "t", "partition": 0, "offset": 0, "broker": 1} | row) + "\n")
+    with open_one(path) as dump:
+        (note,) = dump.files[0].notes
+    assert note.startswith(f"{told} of the first records have U+FFFD")
+
+
+@pytest.mark.parametrize(("values", "is_told"), [(["\ufffd", "y"], True), (["\ufffd".encode(), b"y"], False)])
+def test_columns_of_text_may_have_lost_bytes(values: list[Any], is_told: bool, tmp_path: Path) -> None:
+    columns = {"topic": ["t", "t"], "partition": [0, 0], "offset": [0, 1], "timestamp": [1, 2]}
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.table(columns | {"key": ["a", "b"], "value": values}), path)
+    with open_one(path) as dump:
+        assert any("have U+FFFD" in note for note in dump.notes) == is_told
 
 
 @pytest.mark.parametrize(

@@ -87,15 +87,21 @@ def _have_sizes(role: str, arrays: list[list[int]], sample: list[Row]) -> bool:
 
 
 def note_on_lost_bytes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note on values that are no longer the bytes that were sent; keys are refused (note_checks.py)."""
-    texts = texts_among(values_at(sample, dialect.value.place))
-    is_text = dialect.value.encoding == "text" and not dialect.byte_exact
-    return (_LOST,) if is_text and any("\ufffd" in text for text in texts) else ()
+    """A note on values or headers that are no longer the bytes that were sent, whatever has rewritten them.
+
+    Keys have their own (remarks.py), or are refused (note_checks.py).
+    """
+    texts = values_at(sample, dialect.value.place) if dialect.value.encoding == "text" else ()
+    headers = map(str, values_at(sample, dialect.headers))
+    parts = {"values": texts_among(texts), "headers": headers}
+    lossy = [name for name, contents in parts.items() if any("\ufffd" in text for text in contents)]
+    return (f"{' and '.join(lossy)} {_LOST}",) if lossy else ()
 
 
 _LOST = (
-    "values of the first records have U+FFFD, which stands for bytes that were lost when the dump was"
-    " written, unless it was sent: export values that are no text without loss (kcat -J, or base64)"
+    "of the first records have U+FFFD, which stands for bytes that were lost when the dump was written, or"
+    " rewritten by a tool such as jq, unless it was sent: export what is no text without loss (kcat -J, or"
+    " base64)"
 )
 
 

@@ -112,7 +112,7 @@ def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: Read
     notes = _notes_on_nulls(sample, dialect) + _ask_for_rounded_keys(sample, dialect)
     notes += _notes_on_empty_keys(sample, dialect)
     _, of_arrays = arrays_of_bytes(path, layout, dialect, rows, options)
-    return notes + note_on_base64_columns(dialect, rows) + of_arrays
+    return notes + note_on_base64_columns(dialect, rows) + note_on_lost_bytes(dialect, rows) + of_arrays
 
 
 _OF_TEXT = {("csv_lines",), ("dump_log",)}
