@@ -17,6 +17,7 @@ from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.writers.text_writers import header
 from kcompact.errors import InputError
 
 
@@ -187,6 +188,39 @@ def test_that_bytes_are_read_as_python_prints_them_is_said(form: str, tmp_path: 
     assert open_one(path).files[0].dialect.notes == (
         "keys and values are read as the bytes that Python prints as b'...', and None as null",
     )
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [["h", "b'1'"], ["n", None], ["h", "b'\\xff'"]],
+        [{"key": "h", "value": "b'1'"}, {"key": "n", "value": None}, {"key": "h", "value": "b'\\xff'"}],
+    ],
+)
+def test_headers_alone_may_be_printed(headers: Any, tmp_path: Path) -> None:
+    """As ``json.dumps(..., default=str)`` does with them where keys and values were decoded before."""
+    path = tmp_path / "t.jsonl"
+    row = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1, "key": "a", "value": "b"}
+    path.write_text(json.dumps(row | {"headers": headers}) + "\n" + json.dumps(row | {"offset": 1}) + "\n")
+    assert open_one(path).files[0].dialect.notes == (
+        "headers are read as the bytes that Python prints as b'...'",
+    )
+    with open_one(path) as dump:
+        (notes,) = index_all(dump, extra=frozenset({"headers_hash"}))[1].values()
+    assert notes.counts["doubtful_headers"] == 1  # of a dump whose sample has none they are text
+    assert [record.headers for record in records_in(path)] == [
+        (("h", b"1"), ("n", None), ("h", b"\xff")),
+        (),
+    ]
+
+
+def test_headers_that_a_producer_printed_stay_so_in_what_is_converted(tmp_path: Path) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1, "key": "a", "value": "b"}
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(row | {"headers": [header("h", b"b'1'")]}) + "\n")
+    (record,) = records_in(path)
+    assert record.headers == (("h", b"b'1'"),)
+    assert header("h", b"1") == {"key": "h", "value": "1"}
 
 
 @pytest.mark.parametrize(("key", "value"), [("b'a'", "None"), ("[B@3cd661db", "[B@3cd661dc"), ("a", "b'1'")])

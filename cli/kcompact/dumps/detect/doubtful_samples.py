@@ -3,10 +3,8 @@
 A guess would lose keys or join them, and nothing in the result would show it.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from kcompact.counted import counted
 from kcompact.dumps.detect.field_places import marker_names
@@ -20,7 +18,7 @@ from kcompact.dumps.detect.likely_encodings import (
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
 from kcompact.dumps.dialects.paths import path_of
-from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.dialects.sampled_values import Row, texts_among, texts_of_headers, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
@@ -119,7 +117,7 @@ def note_on_headers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
     So do Spark, where a cast leaves the headers binary, and Jackson write them.
     """
-    texts = list(_texts_of_headers(values_at(sample, dialect.headers)))
+    texts = list(texts_of_headers(values_at(sample, dialect.headers)))
     marks = {dialect.key.marker, dialect.value.marker}
     if dialect.headers_encoding != "text" or any(not marks.isdisjoint(row) for row in sample):
         return ()
@@ -128,15 +126,6 @@ def note_on_headers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     options = f"--dialect spark-json-text{_named_parts(dialect, sample)}"
     likely = f"headers' values look like base64, such as {shown(texts[0])}, and are taken as text"
     return (f"{likely}; {options} reads them as base64, and keys and values as text",)
-
-
-def _texts_of_headers(lists: Iterable[Any]) -> Iterator[str]:
-    """Values of headers that are text, and of which nothing says how they are encoded."""
-    for raw in lists:
-        items = raw if isinstance(raw, list) else []
-        objects = (item.get("value") for item in items if isinstance(item, dict) and "encoding" not in item)
-        pairs = (item[1] for item in items if isinstance(item, list) and len(item) == len(("name", "value")))
-        yield from texts_among(chain(raw.values() if isinstance(raw, dict) else (), objects, pairs))
 
 
 def as_written(dialect: Dialect, sample: list[Row]) -> str:

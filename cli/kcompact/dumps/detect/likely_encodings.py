@@ -11,7 +11,7 @@ from typing import Any
 
 from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dialects.printed_objects import kind_of_object, refuse_addresses
-from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.dialects.sampled_values import Row, texts_among, texts_of_headers, values_at
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 from kcompact.dumps.records.shown import by_jq, shown
@@ -174,6 +174,8 @@ def notes_on_printed_bytes(dialect: Dialect, encoded: Dialect, sample: list[Row]
     Python's are decoded, though nothing but their shape tells; those of databases are taken as text.
     """
     of_python = [f"{role}s" for role in DATA_ROLES if encoded.of(role).encoding == "python"]
+    if encoded.headers_encoding == "python" and len(of_python) < len(DATA_ROLES):
+        of_python.append("headers")
     notes = []
     if of_python:
         nulls = ", and None as null" if encoded.null_literal != dialect.null_literal else ""
@@ -236,11 +238,17 @@ def with_encodings(path: str, dialect: Dialect, sample: list[Row], options: Read
     offsets = values_at(sample, dialect.offset if may_be_null and dialect.layouts != ("csv_lines",) else None)
     if _all_texts_match(_NUMBER, offsets):
         encoded = replace(encoded, null_literal=_CLICKHOUSE_NULL)
-    elif set(encodings.values()) == {"python"}:
+    elif set(encodings.values()) == {"python"} or _has_printed_headers(dialect, sample):
         encoded = replace(encoded, headers_encoding="python")
     if "python" in encodings.values() and may_be_null:
         encoded = replace(encoded, null_literal=PYTHON_NONE)  # as Python writes null beside bytes
     return encoded
+
+
+def _has_printed_headers(dialect: Dialect, sample: list[Row]) -> bool:
+    """Whether headers' values were left to what prints bytes, as ``json.dumps(..., default=str)`` does."""
+    is_open = dialect.headers_encoding == "text" and not (dialect.sure or dialect.byte_exact)
+    return is_open and _all_texts_match(PYTHON_BYTES, texts_of_headers(values_at(sample, dialect.headers)))
 
 
 def null_seen(dialect: Dialect, encoded: Dialect, sample: list[Row]) -> str | None:

@@ -1,6 +1,7 @@
 """Values in a sample of records, before anybody knows what they mean."""
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from kcompact.dumps.dialects.paths import escaped, path_of
@@ -50,3 +51,12 @@ def names_far_within(row: Row, above: str = "", level: int = 1) -> Iterator[str]
 
 _LEVELS_OF_NAMES = 2  # that dialects name fields by
 _DEEPEST = 4
+
+
+def texts_of_headers(lists: Iterable[Any]) -> Iterator[str]:
+    """Values of headers that are text, and of which nothing says how they are encoded."""
+    for raw in lists:
+        items = raw if isinstance(raw, list) else []
+        objects = (item.get("value") for item in items if isinstance(item, dict) and "encoding" not in item)
+        pairs = (item[1] for item in items if isinstance(item, list) and len(item) == len(("name", "value")))
+        yield from texts_among(chain(raw.values() if isinstance(raw, dict) else (), objects, pairs))

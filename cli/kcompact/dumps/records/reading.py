@@ -196,7 +196,8 @@ class FieldRules:
             hint = _ENCODINGS_HINT if is_unknown else _HEADERS_HINT
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
         has_null = dialect.empty_as_null and any(value is None for _, value in headers)
-        if has_null or keeps_no_order(raw):
+        is_printed = dialect.headers_encoding == "python" != dialect.key.encoding  # by a sample of them
+        if has_null or is_printed or keeps_no_order(raw):
             self.notes.doubt_headers()
         return headers
 

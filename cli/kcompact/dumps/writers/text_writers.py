@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.detect.likely_encodings import may_be_misread
+from kcompact.dumps.detect.likely_encodings import PYTHON_BYTES, may_be_misread
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.timestamps import spelt_in_ms
 from kcompact.dumps.writers.writer import Writer, in_chunks, where
@@ -81,6 +81,8 @@ def header(name: str, value: bytes | None) -> dict[str, str | None]:
             hint="convert to Avro: -o NAME.avro",
         ) from error
     text, encoding = as_text(value)
+    if text is not None and PYTHON_BYTES.fullmatch(text):
+        encoding = "text"
     return {"key": name, "value": text} | ({} if encoding is None else {"encoding": encoding})
 
 
