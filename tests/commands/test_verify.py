@@ -395,6 +395,26 @@ def test_headers_that_a_tool_writes_in_no_order_are_no_finding_beside_those_of_a
     assert kcompact("verify", paths[0], paths[2]).exit_code == 1
 
 
+def test_headers_that_an_unknown_program_writes_in_another_order_each_time_are_no_finding(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    """As Rust's serde writes a HashMap."""
+    row: dict[str, Any] = {
+        "topic": "t",
+        "partition": 0,
+        "offset": 0,
+        "timestamp": 1,
+        "key": "a",
+        "value": "1",
+    }
+    for name, headers in {"a": {"x": "1", "y": "2"}, "b": {"y": "2", "x": "1"}}.items():
+        (tmp_path / name).write_text(json.dumps(row | {"headers": headers}) + "\n")
+
+    assert kcompact("verify", tmp_path / "a", tmp_path / "a").exit_code == 0
+    run = kcompact("verify", tmp_path / "a", tmp_path / "b")
+    assert (run.exit_code, "--fields headers= leaves them out" in run.stdout) == (2, True), run.stdout
+
+
 def write_unordered(path: Path, tool: str, headers: dict[str, str]) -> Path:
     """One record, with headers in an object or a map."""
     if tool == "kafkactl":
@@ -418,6 +438,23 @@ def write_unordered(path: Path, tool: str, headers: dict[str, str]) -> Path:
     column = pa.array([list(as_bytes.items())], pa.map_(pa.string(), pa.binary()))
     parquet.write_table(pa.table(columns | {"headers": column}), path)
     return path
+
+
+def test_nothing_in_csv_with_few_quotes_may_be_null_or_an_empty_value(tmp_path: Path, kcompact: Cli) -> None:
+    """As pandas and Rust's csv write it, beside a dump that tells the two apart."""
+    values = [b"", b"1,2", None]
+    records = [Record("t", 0, at, 1, b"%d" % at, value) for at, value in enumerate(values)]
+    full = write_kcat(tmp_path / "full.jsonl", records)
+    few, other = tmp_path / "few.csv", tmp_path / "other.csv"
+    few.write_text('topic,partition,offset,timestamp,key,value\nt,0,0,1,0,\nt,0,1,1,1,"1,2"\nt,0,2,1,2,\n')
+    other.write_text(few.read_text().replace("t,0,2,1,2,", "t,0,2,1,2,x"))
+
+    for pair in ((full, few), (few, full)):
+        run = kcompact("verify", *pair)
+        assert (run.exit_code, "or null for an empty value" in run.stdout) == (2, True), run.stdout
+        assert kcompact("verify", *pair, "--tombstone", "missing").exit_code == 1
+    assert kcompact("verify", few, few).exit_code == 0
+    assert kcompact("verify", full, other).exit_code == 1
 
 
 def test_headers_that_kafka_go_writes_as_null_may_have_been_empty(tmp_path: Path, kcompact: Cli) -> None:

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kcompact.arrays import Flags, Longs
+from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.evidence import added_up
 from kcompact.verify.classification.known_log import KnownLog, PairFacts, facts_of
@@ -73,7 +74,8 @@ def find_affected_pairs(
 
     def rows_of(share: Share) -> tuple[KeyRows, Flags]:
         rows = key_rows(*share, question.compared, rules.lookups).comparing(question.lacking)
-        return replace(rows, doubted=question.doubted), taken_flags(rows, arrivals)
+        certain = _certain_values(rows, question.empty_hash)
+        return replace(rows, doubted=question.doubted, certain=certain), taken_flags(rows, arrivals)
 
     return AffectedPairs(
         question,
@@ -112,3 +114,14 @@ def verified_logs(
         for log_id in question.log_numbers
         if log_id in known_logs
     }
+
+
+def _certain_values(rows: KeyRows, empty_hash: bytes | None) -> dict[str, Flags]:
+    """As ``KeyRows.certain``: not null in one dump and empty in the other, if these may be alike."""
+    if empty_hash is None or "value_hash" not in rows.differs:
+        return {}
+    sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
+    hashes = [(flags_of(pc.equal(table["value_hash"], empty_hash)), at) for table, at in sides]
+    is_empty = np.any([np.append(are_empty, False)[at] for are_empty, at in hashes], axis=0)
+    is_null_in_one = rows.is_tombstone != rows.after_is_tombstone
+    return {"value_hash": rows.differs["value_hash"] & ~(is_empty & is_null_in_one)}

@@ -27,3 +27,11 @@ def may_lack_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
         file.layout in JSON and not file.dialect.sure and not by_file[file.file_id].fields_seen.get("headers")
         for file in dump.files
     )
+
+
+def writer_of(file: DumpFile) -> str:
+    """Whoever gave the headers of an object their order: a tool, or one run of a program that nobody knows.
+
+    Rust's HashMap and Swift's Dictionary have another order in every run.
+    """
+    return file.path if file.layout in JSON and not file.dialect.sure else file.dialect.name

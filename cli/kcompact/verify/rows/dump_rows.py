@@ -39,9 +39,17 @@ class DumpRows:
     @property
     def null_hash(self) -> bytes:
         """The ``value_hash`` of null in these rows."""
+        return self._hash_of(None)
+
+    @property
+    def empty_hash(self) -> bytes:
+        """Likewise of an empty value."""
+        return self._hash_of(b"")
+
+    def _hash_of(self, value: bytes | None) -> bytes:
         secret = next((plan.hash_secret for plan in self.plans.values()), bytes(SECRET_BYTES))
-        (null_hash,) = value_hashes([None], secret).to_pylist()
-        return bytes(null_hash)
+        (value_hash,) = value_hashes([value], secret).to_pylist()
+        return bytes(value_hash)
 
     def renaming(self, renamed: Mapping[int, int]) -> "DumpRows":
         """The same with other log ids for AFTER."""

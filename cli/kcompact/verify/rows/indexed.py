@@ -25,7 +25,12 @@ from kcompact.engine.passes.summaries import LogSummary, merged, unpacked
 from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
-from kcompact.verify.rows.carried_headers import carries_headers, may_lack_headers, with_incomplete_headers
+from kcompact.verify.rows.carried_headers import (
+    carries_headers,
+    may_lack_headers,
+    with_incomplete_headers,
+    writer_of,
+)
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
@@ -41,9 +46,8 @@ class Indexed:
     """One dump. ``lacking`` are, by column of ``key_rows.CONTENT``, the splits of files that do not have it.
 
     ``with_incomplete_headers`` are the dialects of splits that do not have all of the headers, ``doubted``
-    dialects and the columns of which some may be others than they are read as.
-    ``renamed`` are log ids of its rows that are to be read as others. ``is_named_by_file``: its records do
-    not say their topic.
+    writers and columns that may differ. ``renamed`` are log ids of its rows that are to be read as others.
+    ``is_named_by_file``: its records do not say their topic.
     """
 
     logs: dict[int, LogName]
@@ -187,7 +191,7 @@ def _doubted(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[tuple[s
     """As ``Indexed.doubted``."""
     may_lack = may_lack_headers(dump, by_file)
     return frozenset(
-        (file.dialect.name, column)
+        (writer_of(file), column)
         for file in dump.files
         for count, column in _DOUBTED.items()
         if by_file[file.file_id].counts.get(count) or (may_lack and column == "headers_hash")

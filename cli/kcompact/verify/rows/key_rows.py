@@ -1,7 +1,7 @@
 """Records of both dumps side by side, key by key: one row per log, key and offset, as arrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,7 @@ class KeyRows:
     delete_horizon_ms: Longs
     differs: Mapping[str, Flags]
     doubted: frozenset[str] = frozenset()
+    certain: Mapping[str, Flags] = field(default_factory=dict)  # of ``differs``, where less is certain
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -79,13 +80,13 @@ class KeyRows:
         is_tombstone_in_one = self.is_tombstone != self.after_is_tombstone
         certain = [
             differs & is_tombstone_in_one if name in self.doubted else differs
-            for name, differs in self.differs.items()
+            for name, differs in {**self.differs, **self.certain}.items()
         ]
         return np.any([np.zeros(len(self), np.bool_), *certain], axis=0)
 
     @cached_property
     def is_doubted(self) -> Flags:
-        """Whether both dumps hold the record, with differences in ``doubted`` columns alone."""
+        """Whether both dumps hold the record, with differences that may be none."""
         return np.any([np.zeros(len(self), np.bool_), *self.differs.values()], axis=0) & ~self.is_changed
 
     def comparing(self, lacking: tuple[Lacking, Lacking]) -> "KeyRows":
