@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dump_pipeline import index_all, judged, open_one
+from dump_pipeline import index_all, judged, open_one, records_of
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 
@@ -275,3 +275,26 @@ def test_whole_seconds_among_others_with_a_fraction_are_noted(
     remarks = judged(tmp_path / "t.jsonl")
     noted = f"{whole_seconds} of ten digits beside seconds with a fraction: are they seconds, too?"
     assert [noted in remark for remark in remarks] == [True] * (whole_seconds is not None)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "expected"),
+    [
+        ("CreateTime(1700000000123456)", (1_700_000_000_123_456, "create")),  # milliseconds, as its type says
+        ("LogAppendTime(5)", (5, "logappend")),
+        ("NotAvailable", (-1, None)),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_what_rust_prints_of_a_timestamp(
+    form: str, spelt: str, expected: tuple[int, str | None], tmp_path: Path
+) -> None:
+    path = tmp_path / f"t.{form}"
+    if form == "csv":
+        path.write_text(f"topic,partition,offset,timestamp,key,value\nt,0,0,{spelt},k,v\n")
+    else:
+        row = {"topic": "t", "partition": 0, "offset": 0, "timestamp": spelt, "key": "k", "value": "v"}
+        path.write_text(json.dumps(row) + "\n")
+    (record,) = records_of(path)
+    assert (record.timestamp_ms, record.timestamp_type) == expected
+    assert timestamps(path) == [expected[0]]

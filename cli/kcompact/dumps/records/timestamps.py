@@ -28,6 +28,7 @@ _ZONED = re.compile(
 )
 _SLASHES = re.compile(r"([0-9]{4})/([0-9]{2})/([0-9]{2})(?![0-9])")
 _PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
+_IN_BRACKETS = re.compile(r"(CreateTime|LogAppendTime)\((-?\d+)\)")  # Debug of Rust's rdkafka
 _NUMBERS_IN_PAIRS = {1: "create", 2: "logappend"}  # confluent_kafka's; 0 is "none"
 _NO_TYPES = {"", "-1", "notimestamptype", "no_timestamp_type", "none", "not available", "unknown"}
 _TYPES = {
@@ -100,7 +101,7 @@ def prefixed_type(raw: Any) -> str | None:
     """The type in front: of ``CreateTime:1700000000000``, or of a Python client's pair."""
     match raw:
         case str():
-            return _PREFIXES.get(raw.partition(":")[0])
+            return _PREFIXES.get(_IN_BRACKETS.sub(r"\1:\2", raw).partition(":")[0])
         case [int(number), _]:
             return _NUMBERS_IN_PAIRS.get(number)
     return None
@@ -142,9 +143,9 @@ def _from_integer(number: int, unit: str) -> int:
 
 
 def _from_text(text: str, unit: str) -> int:
-    if text in {"", "NO_TIMESTAMP", "null"}:
+    if text in {"", "NO_TIMESTAMP", "NotAvailable", "null"}:
         return NO_TIMESTAMP
-    prefix, colon, number_text = text.partition(":")
+    prefix, colon, number_text = _IN_BRACKETS.sub(r"\1:\2", text).partition(":")
     has_type = bool(colon) and prefix in _PREFIXES
     number = whole_number(number_text if has_type else text)
     if number is not None:
