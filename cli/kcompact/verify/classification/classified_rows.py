@@ -9,7 +9,7 @@ import numpy as np
 from kcompact.arrays import Flags, Longs
 from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.known_log import KnownLog
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, KeyRows
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, NOWHERE, KeyRows
 
 
 class Reason(enum.IntEnum):
@@ -81,9 +81,15 @@ class ClassifiedRows:
 
     @cached_property
     def is_outlived(self) -> Flags:
-        """The last record of its key in BEFORE, where AFTER ends with an older one of BEFORE's."""
-        has_older = (self.rows.kept_offset != NOTHING_KEPT) & (self.rows.kept_offset < self.rows.offset)
-        return self.is_last_record & has_older
+        """Nothing below the bound of every round replaces the record, and an older one of its key stayed.
+
+        A round that took it for a later record would have taken the older one, too.
+        """
+        rows, number = self.rows, np.arange(len(self.rows))
+        kept = np.maximum.accumulate(np.where(rows.is_data & rows.in_after, number, NOWHERE))
+        has_older = (kept != NOWHERE) & (kept < number) & (rows.group[kept] == rows.group)
+        is_last_below = (rows.offset < self.limit_offset) & (rows.next_offset >= self.limit_offset)
+        return (self.is_last_record | (rows.is_data & is_last_below)) & has_older
 
     @cached_property
     def is_too_early(self) -> Flags:
@@ -123,8 +129,8 @@ class ClassifiedRows:
     def is_due_tombstone(self) -> Flags:
         """Whether a tombstone may have gone by itself, be it its key's last record or not.
 
-        Its replacement may be above the cleaned end. Where the key's last one went and an older record of
-        the key stayed, no due date excuses that, unless both are ``_is_clean_as_given``.
+        Its replacement may be above the cleaned end. Where an older record of the key stayed, and no round
+        can have replaced this one, no due date excuses that, unless both are ``_is_clean_as_given``.
         """
         rows = self.rows
         is_tombstone = rows.is_data & rows.is_tombstone
