@@ -30,6 +30,28 @@ def test_what_is_gone_behind_the_read_committed_dump_is_undecided(tmp_path: Path
     assert kcompact(*command, "--last-stable-offset=orders-0=5").exit_code == 0
 
 
+def test_verify_says_what_it_takes_for_committed_behind_the_read_committed_dump(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [record(*text, offset=at) for at, text in enumerate([("b", "1"), ("b", "2"), ("a", "1")])]
+    before = write_kcat(tmp_path / "before.jsonl", [*records, record("a", "2", offset=3)])
+    committed = write_kcat(tmp_path / "committed.jsonl", records)
+    only_later, all_of_a = (before.read_text().splitlines(keepends=True)[at:] for at in (3, 2))
+    b_2 = committed.read_text().splitlines(keepends=True)[1:2]
+    after, doubt = tmp_path / "after.jsonl", "what replaced other records was committed (1 log): some of it"
+    command = ("verify", before, after, "--read-committed", committed)
+
+    after.write_text("".join([*b_2, *only_later]))
+    run = kcompact(*command)
+
+    assert run.exit_code == 0
+    assert doubt in run.stdout  # a=2 may have been aborted
+    assert kcompact(*command, "--last-stable-offset=orders-0=5", "--cleanup-policy=compact").exit_code == 1
+    after.write_text("".join([*b_2, *all_of_a]))
+    run = kcompact(*command)
+    assert (run.exit_code, doubt in run.stdout) == (0, False)
+
+
 def test_batches_tell_where_a_transaction_is_open_wherever_the_pair_ends(
     tmp_path: Path, kcompact: Cli
 ) -> None:

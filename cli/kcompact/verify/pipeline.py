@@ -226,6 +226,12 @@ def _commits(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterator[st
             " offsets are missing where transactions may have ended;"
             " --batches or --read-committed tells of them"
         )
+    ends = {i: logs[i].cleaned_end_offset for i in superseded if i in question.bounds}
+    if behind := sum(question.bounds[i].takes_for_committed(end) for i, end in ends.items()):
+        yield (
+            f"what replaced other records was committed ({counted(behind, 'log')}): some of it comes after"
+            " the end of the read_committed dump; --last-stable-offset tells whether it was aborted"
+        )
 
 
 def _transactions(

@@ -123,6 +123,12 @@ class Bounds:
         """Whether offsets are missing where transactions may have ended, and nothing given names any."""
         return self.knowledge.last_missing_offset is not None and not self.knowledge.transactions_given
 
+    def takes_for_committed(self, cleaned_end_offset: int) -> bool:
+        """Whether data that comes after a read_committed dump counts as what replaced other records."""
+        facts = self.knowledge
+        is_behind = bool(facts.undecided) and not facts.open_in_batches
+        return is_behind and facts.undecided[0].first_offset < cleaned_end_offset
+
     @property
     def may_have_transactions(self) -> bool:
         """Whether anything speaks for transactions."""
