@@ -457,6 +457,26 @@ def test_nothing_in_csv_with_few_quotes_may_be_null_or_an_empty_value(tmp_path: 
     assert kcompact("verify", full, other).exit_code == 1
 
 
+def test_a_word_for_null_in_csv_may_be_a_null(tmp_path: Path, kcompact: Cli) -> None:
+    """As polars (null_value="null") and QuixStreams write it; pandas writes None with na_rep."""
+    values = [b"x", None, b""]
+    records = [Record("t", 0, at, 1, b"%d" % at, value) for at, value in enumerate(values)]
+    full = write_kcat(tmp_path / "full.jsonl", records)
+    for word in ("null", "None"):
+        words, other = tmp_path / f"{word}.csv", tmp_path / f"other-{word}.csv"
+        words.write_text(
+            f'topic,partition,offset,timestamp,key,value\nt,0,0,1,0,x\nt,0,1,1,1,{word}\nt,0,2,1,2,""\n'
+        )
+        other.write_text(words.read_text().replace("t,0,0,1,0,x", f"t,0,0,1,0,{word}"))
+
+        for pair in ((full, words), (words, full)):
+            run = kcompact("verify", *pair)
+            assert (run.exit_code, "--tombstone" in run.stdout) == (2, True), run.stdout
+            assert kcompact("verify", *pair, "--tombstone", "none").exit_code == 1
+        assert kcompact("verify", full, words, "--tombstone", f"literal:{word}").exit_code == 0
+        assert kcompact("verify", full, other).exit_code == 1
+
+
 def test_headers_that_kafka_go_writes_as_null_may_have_been_empty(tmp_path: Path, kcompact: Cli) -> None:
     sent = record("a", "1", offset=0, topic="t", timestamp_ms=1_766_544_000_000, headers=(("h", b""),))
     full = write_kcat(tmp_path / "full.jsonl", [sent])

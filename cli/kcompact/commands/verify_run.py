@@ -270,7 +270,7 @@ class VerifyCommand(Command):
             inputs.reference.compared_with(inputs.after),
             inputs.reference.doubted_beside(inputs.after),
             (inputs.reference.lacking_beside(inputs.after), inputs.after.lacking_beside(inputs.reference)),
-            empty_hash=inputs.rows.empty_hash if inputs.reference.doubt or inputs.after.doubt else None,
+            null_hashes=inputs.rows.hashes_of(inputs.reference.nulls_beside(inputs.after)),
             now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
             is_strict=self.verification.strict,
             max_findings=self.answer.most_findings,

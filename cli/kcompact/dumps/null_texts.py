@@ -110,7 +110,7 @@ def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions)
     return empty + [
         f"{null.of(file)}: if it is null, {null.option} reads it as null, in keys and values alike"
         + (also.format(quote(f"missing,literal:{null.text}")) if is_beside else "")
-        for null in _likely_nulls(file, notes, options)
+        for null in likely_nulls(file, notes, options)
     ]
 
 
@@ -151,7 +151,7 @@ def refuse_null_texts(
     is_known = dialect.null_literal is not None and "literal" not in dialect.value.doubtful
     if options.tombstone is not None or is_known:
         return
-    for null in _likely_nulls(file, notes, options):
+    for null in likely_nulls(file, notes, options):
         if null.role == asked and null.text in NULLS_OF_DATABASES.values():
             raise InputError(
                 f"{null.of(file)}, and {depends} depends on whether it is one",
@@ -186,7 +186,7 @@ def _answers(null: NullText, null_literal: str | None, all_notes: Iterable[Split
     return "; ".join([*answers, f"--tombstone {as_read} where {others}"])
 
 
-def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[NullText]:
+def likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[NullText]:
     """Keys and values whose text is most likely a null."""
     if options.tombstone is not None and "literal:" not in options.tombstone:
         return []

@@ -74,7 +74,7 @@ def find_affected_pairs(
 
     def rows_of(share: Share) -> tuple[KeyRows, Flags]:
         rows = key_rows(*share, question.compared, rules.lookups).comparing(question.lacking)
-        certain = _certain_values(rows, question.empty_hash)
+        certain = _certain_values(rows, question.null_hashes)
         return replace(rows, doubted=question.doubted, certain=certain), taken_flags(rows, arrivals)
 
     return AffectedPairs(
@@ -116,12 +116,13 @@ def verified_logs(
     }
 
 
-def _certain_values(rows: KeyRows, empty_hash: bytes | None) -> dict[str, Flags]:
-    """As ``KeyRows.certain``: not null in one dump and empty in the other, if these may be alike."""
-    if empty_hash is None or "value_hash" not in rows.differs:
+def _certain_values(rows: KeyRows, null_hashes: tuple[bytes, ...]) -> dict[str, Flags]:
+    """As ``KeyRows.certain``: not null in one dump, and in the other what one of them may have for it."""
+    if not null_hashes or "value_hash" not in rows.differs:
         return {}
+    likely_nulls = pa.array(null_hashes, pa.binary())
     sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
-    hashes = [(flags_of(pc.equal(table["value_hash"], empty_hash)), at) for table, at in sides]
-    is_empty = np.any([np.append(are_empty, False)[at] for are_empty, at in hashes], axis=0)
+    hashes = [(flags_of(pc.is_in(table["value_hash"], likely_nulls)), at) for table, at in sides]
+    may_be_null = np.any([np.append(flags, False)[at] for flags, at in hashes], axis=0)
     is_null_in_one = rows.is_tombstone != rows.after_is_tombstone
-    return {"value_hash": rows.differs["value_hash"] & ~(is_empty & is_null_in_one)}
+    return {"value_hash": rows.differs["value_hash"] & ~(may_be_null & is_null_in_one)}

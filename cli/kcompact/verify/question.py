@@ -27,7 +27,7 @@ class Question:
     now_ms: int = 0
     is_strict: bool = False
     max_findings: int = 100
-    empty_hash: bytes | None = None  # of an empty value, where one of the dumps may have null for it
+    null_hashes: tuple[bytes, ...] = ()  # of values that one of the dumps may have for null
 
     @cached_property
     def log_numbers(self) -> dict[int, int]:

@@ -36,9 +36,9 @@ WHOLE_LOG_REMEDY = (
     " compact,delete with --retention-ms or --retention-bytes tells whether retention may have"
 )
 DOUBTED_REMEDY = (
-    "both dumps as kcat -J writes them, if this is U+FFFD for what is no UTF-8, or null for an empty value,"
-    " or if headers were not exported as they are: without quotes, in another order, in part or not at all"
-    " (--fields headers= leaves them out)"
+    "both dumps as kcat -J writes them, if this is U+FFFD for what is no UTF-8, or null for an empty value or"
+    " a word (--tombstone says what is null), or if headers were not exported as they are: without quotes, in"
+    " another order, in part or not at all (--fields headers= leaves them out)"
 )
 _WORDS = {
     Remedy.RETENTION: RETENTION_REMEDY,

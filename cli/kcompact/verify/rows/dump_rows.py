@@ -1,6 +1,6 @@
 """The rows of the dumps of a verification: of all records, or of each key, and then of some keys' records."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,17 +39,12 @@ class DumpRows:
     @property
     def null_hash(self) -> bytes:
         """The ``value_hash`` of null in these rows."""
-        return self._hash_of(None)
+        return self.hashes_of([None])[0]
 
-    @property
-    def empty_hash(self) -> bytes:
-        """Likewise of an empty value."""
-        return self._hash_of(b"")
-
-    def _hash_of(self, value: bytes | None) -> bytes:
+    def hashes_of(self, values: Collection[bytes | None]) -> tuple[bytes, ...]:
+        """The ``value_hash`` of each value in these rows."""
         secret = next((plan.hash_secret for plan in self.plans.values()), bytes(SECRET_BYTES))
-        (value_hash,) = value_hashes([value], secret).to_pylist()
-        return bytes(value_hash)
+        return tuple(map(bytes, value_hashes([*values], secret).to_pylist()))
 
     def renaming(self, renamed: Mapping[int, int]) -> "DumpRows":
         """The same with other log ids for AFTER."""

@@ -11,11 +11,9 @@ from kcompact.broker.log_names import LogName
 from kcompact.compact.offset_order import order_of_files, overlapping, unsorted_files
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.dumps.count_names import CountName
-from kcompact.dumps.dialects.dialect import DATA_ROLES, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
-from kcompact.dumps.note_checks import check_notes, notes_by_file, refuse_doubts
-from kcompact.dumps.null_texts import refuse_null_texts
+from kcompact.dumps.note_checks import check_notes, notes_by_file
 from kcompact.dumps.records.content_hashes import SECRET_BYTES
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.record import log_id_of
@@ -31,12 +29,11 @@ from kcompact.verify.rows.carried_headers import (
     with_incomplete_headers,
     writer_of,
 )
+from kcompact.verify.rows.doubted_nulls import doubt_about_tombstones, refuse_doubted_nulls, values_for_null
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
-_DOUBTS = dict.fromkeys(DATA_ROLES, "what verify finds")
-
 _DOUBTED: dict[CountName, str] = {"replaced_values": "value_hash", "doubtful_headers": "headers_hash"}
 """By what is counted while records are read: the column that may be another one than the topic's."""
 
@@ -64,6 +61,7 @@ class Indexed:
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
     doubt: InputError | None = None  # about values that are not there: see ``pipeline.without_doubt``
+    values_for_null: frozenset[bytes] = frozenset()  # see ``doubted_nulls.values_for_null``
 
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
@@ -121,42 +119,13 @@ class Indexed:
         """The columns that may differ where records are the same, unless one tool wrote both dumps."""
         return frozenset(column for _, column in self.doubted ^ other.doubted)
 
+    def nulls_beside(self, other: "Indexed") -> frozenset[bytes]:
+        """The values of either dump that may be null in the other one."""
+        return self.values_for_null | other.values_for_null
+
 
 NOTHING = Indexed({}, {}, is_in_order=True)
 """A dump without records."""
-
-
-def _refuse_null_values(dump: Dump, by_file: Mapping[int, SplitNotes], others: set[Dialect]) -> None:
-    """Raise InputError for values that databases write for null, beside a dump of another tool's.
-
-    In dumps of one dialect such a text is compared with itself, but not with what kcompact made of it.
-    """
-    for file in dump.files:
-        own = (file.dialect.name, file.dialect.sure)
-        if any((dialect.name, dialect.sure) != own for dialect in others):
-            refuse_null_texts(
-                file,
-                by_file[file.file_id],
-                dump.options,
-                by_file.values(),
-                asked="value",
-                depends=_DOUBTS["value"],
-                nothing_is_null_beside=_nothing_is_null_in(others),
-            )
-
-
-def _nothing_is_null_in(dialects: Iterable[Dialect]) -> bool:
-    """Whether one of them takes what is not there for null, where an option may make it an empty value."""
-    return any("missing" in dialect.value.nulls - dialect.sure_nulls for dialect in dialects)
-
-
-def _doubt_about_tombstones(dump: Dump, by_file: Mapping[int, SplitNotes]) -> InputError | None:
-    """The error for CSV with quotes only where they must be: a value that is not there may be empty."""
-    try:
-        refuse_doubts(dump, by_file, {"value": "whether what went was a tombstone"})
-    except InputError as error:
-        return error
-    return None
 
 
 def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterable[Dump]) -> Indexed:
@@ -166,9 +135,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
     remarks = check_notes(dump, by_file)
     refuse_torn_logs(dump, plan, summaries)
     dialects = {file.dialect for other in dumps if other is not dump for file in other.files}
-    is_null_beside = _nothing_is_null_in(dialects)
-    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_null_beside)
-    _refuse_null_values(dump, by_file, dialects)
+    refuse_doubted_nulls(dump, by_file, dialects)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
         {summary.log_id: summary.log for summary in summaries},
@@ -183,7 +150,8 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
-        doubt=_doubt_about_tombstones(dump, by_file),
+        doubt=doubt_about_tombstones(dump, by_file),
+        values_for_null=values_for_null(dump, by_file),
     )
 
 
