@@ -26,6 +26,7 @@ class Remedy(enum.IntEnum):
     BEHIND_COMMITTED = enum.auto()  # as above, for one that ends after a read_committed dump
     COMMITTED = enum.auto()  # whether AFTER was read as read_committed, which shows no aborted data
     DOUBTED = enum.auto()  # what the record is, where a tool does not write all as it is
+    NULLS = enum.auto()  # what a dump has for null
 
 
 RETENTION_REMEDY = (
@@ -36,9 +37,9 @@ WHOLE_LOG_REMEDY = (
     " compact,delete with --retention-ms or --retention-bytes tells whether retention may have"
 )
 DOUBTED_REMEDY = (
-    "both dumps as kcat -J writes them, if this is U+FFFD for what is no UTF-8, or null for an empty value or"
-    " a word (--tombstone says what is null), or if headers were not exported as they are: without quotes, in"
-    " another order, in part or not at all (--fields headers= leaves them out)"
+    "both dumps as kcat -J writes them, if this is U+FFFD for what is no UTF-8, or if headers were not"
+    " exported as they are: without quotes, in another order, in part or not at all (--fields headers= leaves"
+    " them out)"
 )
 _WORDS = {
     Remedy.RETENTION: RETENTION_REMEDY,
@@ -57,6 +58,7 @@ _WORDS = {
     Remedy.COMMITTED: "an AFTER of isolation.level=read_uncommitted, if this one is of read_committed: the"
     " transaction of the record was aborted",
     Remedy.DOUBTED: DOUBTED_REMEDY,
+    Remedy.NULLS: "--tombstone missing, empty or literal:TEXT, if one of the dumps has that for null",
     Remedy.TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
 }
 

@@ -103,7 +103,9 @@ class Suspects:
     @cached_property
     def remedies(self) -> Longs:
         """Which option could explain a loss or a change (``remedies``)."""
-        remedies: Longs = np.where(self.rows.is_doubted, Remedy.DOUBTED, remedies_of(self.classified))
+        is_null_in_one = self.rows.is_tombstone != self.rows.after_is_tombstone
+        of_doubted = np.where(is_null_in_one, Remedy.NULLS, Remedy.DOUBTED)
+        remedies: Longs = np.where(self.rows.is_doubted, of_doubted, remedies_of(self.classified))
         return remedies
 
     def row(self, at: int, *, is_certain: bool) -> Row:
