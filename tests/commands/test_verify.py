@@ -374,6 +374,36 @@ def test_headers_that_are_printed_without_quotes_are_compared_with_those_of_the_
     assert kcompact("verify", tmp_path / "t.txt", tmp_path / "v.txt").exit_code == 1
 
 
+def test_nobody_can_tell_whether_timestamps_cut_to_seconds_were_changed(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    """As ``strftime("%Y-%m-%d %H:%M:%S")`` and columns of databases cut them; kcat does not."""
+    first_ms = 1_766_544_000_123
+    sent = [record(key, "1", offset=at, timestamp_ms=first_ms + at * 1_333) for at, key in enumerate("ab")]
+    full = write_kcat(tmp_path / "full.jsonl", sent)
+    cut = [each._replace(timestamp_ms=each.timestamp_ms // 1000 * 1000) for each in sent]
+
+    def write(name: str, records: list[Record]) -> Path:
+        rows = (f"{r.topic},0,{r.offset},{r.timestamp_ms},{r.key!r},{r.value!r}" for r in records)
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(["topic,partition,offset,timestamp,key,value", *rows, ""]))
+        return path
+
+    for pair in (full, write("cut", cut)), (write("cut", cut), full):
+        run = kcompact("verify", *pair)
+        assert (run.exit_code, "2 changed-record" in run.stdout) == (2, True), run.stderr
+        assert "--fields timestamp=" in run.stdout
+        assert kcompact("verify", *pair, "--fields", "timestamp=").exit_code == 0
+    others = {
+        "later": [each._replace(timestamp_ms=each.timestamp_ms + 2_000) for each in cut],
+        "value": [each._replace(value=b"2") for each in cut],
+        "one": [cut[0], sent[1]],
+    }
+    for name, records in others.items():
+        assert kcompact("verify", full, write(name, records)).exit_code == 1, name
+    assert kcompact("verify", full, write_kcat(tmp_path / "cut.jsonl", cut)).exit_code == 1
+
+
 @pytest.mark.parametrize("tool", ["kafkactl", "avro map", "parquet map"])
 def test_headers_that_a_tool_writes_in_no_order_are_no_finding_beside_those_of_another(
     tool: str, tmp_path: Path, kcompact: Cli

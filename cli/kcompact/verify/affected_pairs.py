@@ -28,6 +28,8 @@ from kcompact.verify.rows.unaffected_keys import (
 
 T = TypeVar("T")
 
+_SECOND_MS = 1000
+
 
 @dataclass(frozen=True)
 class AffectedPairs:
@@ -74,8 +76,9 @@ def find_affected_pairs(
 
     def rows_of(share: Share) -> tuple[KeyRows, Flags]:
         rows = key_rows(*share, question.compared, rules.lookups).comparing(question.lacking)
-        certain = _certain_values(rows, question.null_hashes)
-        return replace(rows, doubted=question.doubted, certain=certain), taken_flags(rows, arrivals)
+        certain = _certain_values(rows, question.null_hashes) | _certain_times(rows, question.doubted)
+        doubted = question.doubted - {"timestamp_ms"}
+        return replace(rows, doubted=doubted, certain=certain), taken_flags(rows, arrivals)
 
     return AffectedPairs(
         question,
@@ -126,3 +129,12 @@ def _certain_values(rows: KeyRows, null_hashes: tuple[bytes, ...]) -> dict[str, 
     may_be_null = np.any([np.append(flags, False)[at] for flags, at in hashes], axis=0)
     is_null_in_one = rows.is_tombstone != rows.after_is_tombstone
     return {"value_hash": rows.differs["value_hash"] & ~(may_be_null & is_null_in_one)}
+
+
+def _certain_times(rows: KeyRows, doubted: frozenset[str]) -> dict[str, Flags]:
+    """As ``KeyRows.certain``: a second apart or more, where a tool may have cut timestamps to seconds."""
+    if "timestamp_ms" not in doubted & rows.differs.keys():
+        return {}
+    sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
+    before_ms, after_ms = (np.append(table["timestamp_ms"].to_numpy(), 0)[at] for table, at in sides)
+    return {"timestamp_ms": rows.differs["timestamp_ms"] & (np.abs(before_ms - after_ms) >= _SECOND_MS)}

@@ -67,6 +67,17 @@ class LogSummary:
             self.max_timestamp_ms = max(self.max_timestamp_ms, later.max_timestamp_ms)
 
 
+def are_whole_seconds(logs: Iterable[LogSummary]) -> bool:
+    """Whether all logs with timestamps, if there are any, begin and end at whole seconds.
+
+    In milliseconds, the first and the last timestamp of a log are so once in a million logs.
+    """
+    dated = [of_log for of_log in logs if of_log.max_timestamp_ms >= 0]
+    return bool(dated) and not any(
+        of_log.min_timestamp_ms % 1000 or of_log.max_timestamp_ms % 1000 for of_log in dated
+    )
+
+
 _figures_of = attrgetter(*(of_log.name for of_log in fields(LogSummary) if of_log.name != "runs"))
 
 

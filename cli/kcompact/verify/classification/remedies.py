@@ -27,6 +27,7 @@ class Remedy(enum.IntEnum):
     COMMITTED = enum.auto()  # whether AFTER was read as read_committed, which shows no aborted data
     DOUBTED = enum.auto()  # what the record is, where a tool does not write all as it is
     NULLS = enum.auto()  # what a dump has for null
+    TIMES = enum.auto()  # whether timestamps were cut to seconds
 
 
 RETENTION_REMEDY = (
@@ -59,6 +60,7 @@ _WORDS = {
     " transaction of the record was aborted",
     Remedy.DOUBTED: DOUBTED_REMEDY,
     Remedy.NULLS: "--tombstone missing, empty or literal:TEXT, if one of the dumps has that for null",
+    Remedy.TIMES: "--fields timestamp=, which leaves them out, if one of the dumps has them cut to seconds",
     Remedy.TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
 }
 

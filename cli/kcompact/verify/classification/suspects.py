@@ -103,9 +103,11 @@ class Suspects:
     @cached_property
     def remedies(self) -> Longs:
         """Which option could explain a loss or a change (``remedies``)."""
-        is_null_in_one = self.rows.is_tombstone != self.rows.after_is_tombstone
-        of_doubted = np.where(is_null_in_one, Remedy.NULLS, Remedy.DOUBTED)
-        remedies: Longs = np.where(self.rows.is_doubted, of_doubted, remedies_of(self.classified))
+        rows = self.rows
+        is_null_in_one = rows.is_doubted & (rows.is_tombstone != rows.after_is_tombstone)
+        is_cut = rows.is_doubted & rows.differs.get("timestamp_ms", False)
+        doubts = {Remedy.NULLS: is_null_in_one, Remedy.TIMES: is_cut, Remedy.DOUBTED: rows.is_doubted}
+        remedies: Longs = np.select(list(doubts.values()), list(doubts), remedies_of(self.classified))
         return remedies
 
     def row(self, at: int, *, is_certain: bool) -> Row:

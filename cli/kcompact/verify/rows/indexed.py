@@ -19,7 +19,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.record import log_id_of
 from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
-from kcompact.engine.passes.summaries import LogSummary, merged, unpacked
+from kcompact.engine.passes.summaries import LogSummary, are_whole_seconds, merged, unpacked
 from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
@@ -61,6 +61,7 @@ class Indexed:
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
     doubt: InputError | None = None  # about values that are not there: see ``pipeline.without_doubt``
+    is_cut: bool = False  # its timestamps to seconds, most likely
     values_for_null: frozenset[bytes] = frozenset()  # see ``doubted_nulls.values_for_null``
 
     @property
@@ -117,7 +118,8 @@ class Indexed:
 
     def doubted_beside(self, other: "Indexed") -> frozenset[str]:
         """The columns that may differ where records are the same, unless one tool wrote both dumps."""
-        return frozenset(column for _, column in self.doubted ^ other.doubted)
+        doubted = {column for _, column in self.doubted ^ other.doubted}
+        return frozenset(doubted | {"timestamp_ms"} if self.is_cut != other.is_cut else doubted)
 
     def nulls_beside(self, other: "Indexed") -> frozenset[bytes]:
         """The values of either dump that may be null in the other one."""
@@ -151,6 +153,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
         doubt=doubt_about_tombstones(dump, by_file),
+        is_cut=are_whole_seconds(summaries) and not all(file.dialect.sure for file in dump.files),
         values_for_null=values_for_null(dump, by_file),
     )
 
