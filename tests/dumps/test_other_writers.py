@@ -437,6 +437,17 @@ def test_keys_of_csv_that_look_like_base64_are_noted(tmp_path: Path) -> None:
     assert (record.key, record.value) == (b"order-10", b"v1")
 
 
+def test_a_note_on_many_files_is_given_once_with_the_example_of_one_of_them(tmp_path: Path) -> None:
+    """As Spark writes ``base64(key)``: each file begins with another key."""
+    for at, key in enumerate(["b3JkZXItMTA=", "b3JkZXItMjA=", "b3JkZXItMzA="]):
+        rows = [f"t,0,{4 * at + each},{key},djE=" for each in range(4)]
+        (tmp_path / f"{at}.csv").write_text("\n".join(["topic,partition,offset,key,value", *rows, ""]))
+    with open_one(tmp_path) as dump:
+        (note,) = dump.notes
+    assert note.startswith("3 files (")
+    assert "such as 'b3JkZXItMTA=' for b'order-10', and" in note
+
+
 CONSUMED = {"timestamp": 1795711312568, "name": "record_data", "key": "k", "value": "v", "topic": "t"}
 CONSUMED |= {"partition": 0, "offset": 0}
 

@@ -1,5 +1,6 @@
 """A dump: the files that the user named, recognised, cut into splits."""
 
+import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, chdir
@@ -204,12 +205,17 @@ def _in_threads(tasks: int, do: Callable[[int], OfShare]) -> list[OfShare]:
         return list(threads.map(do, range(tasks)))
 
 
+_EXAMPLE = re.compile(r""", such as ('.*?'|".*?") for (b'.*?'|b".*?")[,:]""")
+
+
 def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
-    """The notes on files, each said once; of many topics that are known by names, one for all."""
+    """The notes on files, each said once, with one example; of many topics known by names, one for all."""
     paths: dict[str, list[str]] = {}
+    first: dict[str, str] = {}  # of the notes that are alike but for their example
     for file in files:
         for note in file.notes:
-            paths.setdefault(note, []).append(file.path)
+            alike = first.setdefault(_EXAMPLE.sub("", note), note)
+            paths.setdefault(alike, []).append(file.path)
     by_name = [note for note in paths if note.startswith(TOPIC_BY_NAME)]
     if len(by_name) > FEW:
         topics = few([note.removeprefix(TOPIC_BY_NAME) for note in by_name])
