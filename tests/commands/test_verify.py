@@ -401,7 +401,14 @@ def test_nobody_can_tell_whether_timestamps_cut_to_seconds_were_changed(
     }
     for name, records in others.items():
         assert kcompact("verify", full, write(name, records)).exit_code == 1, name
-    assert kcompact("verify", full, write_kcat(tmp_path / "cut.jsonl", cut)).exit_code == 1
+    assert kcompact("verify", full, write_kcat(tmp_path / "whole.jsonl", cut)).exit_code == 1
+    seconds = [
+        record(key, "1", offset=at, timestamp_ms=(first_ms // 1000 + at) * 1000)
+        for at, key in enumerate("abc")
+    ]
+    changed = [seconds[0], seconds[1]._replace(timestamp_ms=seconds[1].timestamp_ms + 1), seconds[2]]
+    both_whole = write_kcat(tmp_path / "seconds.jsonl", seconds), write("changed", changed)
+    assert kcompact("verify", *both_whole).exit_code == 1
 
 
 @pytest.mark.parametrize("tool", ["kafkactl", "avro map", "parquet map"])

@@ -132,9 +132,12 @@ def _certain_values(rows: KeyRows, null_hashes: tuple[bytes, ...]) -> dict[str, 
 
 
 def _certain_times(rows: KeyRows, doubted: frozenset[str]) -> dict[str, Flags]:
-    """As ``KeyRows.certain``: a second apart or more, where a tool may have cut timestamps to seconds."""
+    """As ``KeyRows.certain``: where a tool may have cut timestamps to seconds, others than it would make."""
     if "timestamp_ms" not in doubted & rows.differs.keys():
         return {}
     sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
     before_ms, after_ms = (np.append(table["timestamp_ms"].to_numpy(), 0)[at] for table, at in sides)
-    return {"timestamp_ms": rows.differs["timestamp_ms"] & (np.abs(before_ms - after_ms) >= _SECOND_MS)}
+    is_cut = ((before_ms % _SECOND_MS == 0) | (after_ms % _SECOND_MS == 0)) & (
+        np.abs(before_ms - after_ms) < _SECOND_MS
+    )
+    return {"timestamp_ms": rows.differs["timestamp_ms"] & ~is_cut}

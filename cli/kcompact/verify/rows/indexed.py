@@ -61,7 +61,8 @@ class Indexed:
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
     doubt: InputError | None = None  # about values that are not there: see ``pipeline.without_doubt``
-    is_cut: bool = False  # its timestamps to seconds, most likely
+    is_whole_seconds: bool = False  # all of its timestamps, most likely
+    may_be_cut: bool = False  # by a tool that nobody knows
     values_for_null: frozenset[bytes] = frozenset()  # see ``doubted_nulls.values_for_null``
 
     @property
@@ -119,7 +120,8 @@ class Indexed:
     def doubted_beside(self, other: "Indexed") -> frozenset[str]:
         """The columns that may differ where records are the same, unless one tool wrote both dumps."""
         doubted = {column for _, column in self.doubted ^ other.doubted}
-        return frozenset(doubted | {"timestamp_ms"} if self.is_cut != other.is_cut else doubted)
+        is_cut = self.is_whole_seconds != other.is_whole_seconds and (self.may_be_cut or other.may_be_cut)
+        return frozenset(doubted | {"timestamp_ms"} if is_cut else doubted)
 
     def nulls_beside(self, other: "Indexed") -> frozenset[bytes]:
         """The values of either dump that may be null in the other one."""
@@ -153,7 +155,8 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
         doubt=doubt_about_tombstones(dump, by_file),
-        is_cut=are_whole_seconds(summaries) and not all(file.dialect.sure for file in dump.files),
+        is_whole_seconds=(is_whole := are_whole_seconds(summaries)),
+        may_be_cut=is_whole and not all(file.dialect.sure for file in dump.files),
         values_for_null=values_for_null(dump, by_file),
     )
 
