@@ -1,6 +1,6 @@
 """Every AFTER that a small log can be left with: those of rounds are never refused, others keep its state.
 
-Where a bound ends every round (an active segment, an open transaction), so do they the state below it.
+Where a bound ends every round (an active segment, an open transaction), they keep the state below it.
 
 The rounds are those of a plain model, which tries every end of a map, every end of what is rewritten, and
 every moment at which tombstones may go (``Cleaner.shouldRetainRecord``, ``MemoryRecords.filterTo``).

@@ -6,9 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kcompact.arrays import Flags, Longs, flags_of
+from kcompact.arrays import Flags, Longs
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.evidence import added_up
 from kcompact.verify.classification.known_log import KnownLog, PairFacts, facts_of
@@ -16,6 +15,7 @@ from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings, find, together
 from kcompact.verify.outcome import VerifiedLog
 from kcompact.verify.question import Question
+from kcompact.verify.rows.doubted_differences import doubts_about
 from kcompact.verify.rows.key_rows import KeyRows, key_rows
 from kcompact.verify.rows.pairs import Pairs, Share, Sifting
 from kcompact.verify.rows.unaffected_keys import (
@@ -27,8 +27,6 @@ from kcompact.verify.rows.unaffected_keys import (
 )
 
 T = TypeVar("T")
-
-_SECOND_MS = 1000
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,8 @@ def find_affected_pairs(
 
     def rows_of(share: Share) -> tuple[KeyRows, Flags]:
         rows = key_rows(*share, question.compared, rules.lookups).comparing(question.lacking)
-        certain = _certain_values(rows, question.null_hashes) | _certain_times(rows, question.doubted)
-        doubted = question.doubted - {"timestamp_ms"}
-        return replace(rows, doubted=doubted, certain=certain), taken_flags(rows, arrivals)
+        doubts = doubts_about(rows, question.doubted, question.null_hashes)
+        return replace(rows, doubts=doubts), taken_flags(rows, arrivals)
 
     return AffectedPairs(
         question,
@@ -117,27 +114,3 @@ def verified_logs(
         for log_id in question.log_numbers
         if log_id in known_logs
     }
-
-
-def _certain_values(rows: KeyRows, null_hashes: tuple[bytes, ...]) -> dict[str, Flags]:
-    """As ``KeyRows.certain``: not null in one dump, and in the other what one of them may have for it."""
-    if not null_hashes or "value_hash" not in rows.differs:
-        return {}
-    likely_nulls = pa.array(null_hashes, pa.binary())
-    sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
-    hashes = [(flags_of(pc.is_in(table["value_hash"], likely_nulls)), at) for table, at in sides]
-    may_be_null = np.any([np.append(flags, False)[at] for flags, at in hashes], axis=0)
-    is_null_in_one = rows.is_tombstone != rows.after_is_tombstone
-    return {"value_hash": rows.differs["value_hash"] & ~(may_be_null & is_null_in_one)}
-
-
-def _certain_times(rows: KeyRows, doubted: frozenset[str]) -> dict[str, Flags]:
-    """As ``KeyRows.certain``: where a tool may have cut timestamps to seconds, others than it would make."""
-    if "timestamp_ms" not in doubted & rows.differs.keys():
-        return {}
-    sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
-    before_ms, after_ms = (np.append(table["timestamp_ms"].to_numpy(), 0)[at] for table, at in sides)
-    is_cut = ((before_ms % _SECOND_MS == 0) | (after_ms % _SECOND_MS == 0)) & (
-        np.abs(before_ms - after_ms) < _SECOND_MS
-    )
-    return {"timestamp_ms": rows.differs["timestamp_ms"] & ~is_cut}

@@ -49,12 +49,11 @@ def doubt_about_tombstones(dump: Dump, by_file: Mapping[int, SplitNotes]) -> Inp
     return None
 
 
-def values_for_null(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[bytes]:
-    """Values of the dump that may be nulls in another dump of its records: empty ones, and words in CSV."""
-    words = {
+def words_for_null(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[bytes]:
+    """Values of CSV that are words by which programs write null, such as ``None``, and may be nulls."""
+    return frozenset(
         null.text.encode()
         for file in dump.files
         for null in likely_nulls(file, by_file[file.file_id], dump.options)
         if null.role == "value"
-    }
-    return frozenset(words if doubt_about_tombstones(dump, by_file) is None else words | {b""})
+    )

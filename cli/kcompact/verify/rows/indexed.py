@@ -29,7 +29,7 @@ from kcompact.verify.rows.carried_headers import (
     with_incomplete_headers,
     writer_of,
 )
-from kcompact.verify.rows.doubted_nulls import doubt_about_tombstones, refuse_doubted_nulls, values_for_null
+from kcompact.verify.rows.doubted_nulls import doubt_about_tombstones, refuse_doubted_nulls, words_for_null
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
@@ -61,9 +61,8 @@ class Indexed:
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
     doubt: InputError | None = None  # about values that are not there: see ``pipeline.without_doubt``
-    is_whole_seconds: bool = False  # all of its timestamps, most likely
-    may_be_cut: bool = False  # by a tool that nobody knows
-    values_for_null: frozenset[bytes] = frozenset()  # see ``doubted_nulls.values_for_null``
+    words_for_null: frozenset[bytes] = frozenset()  # values that may be nulls, in CSV
+    is_of_known_tools: bool = False
 
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
@@ -118,14 +117,19 @@ class Indexed:
         return frozenset(CONTENT) - lost
 
     def doubted_beside(self, other: "Indexed") -> frozenset[str]:
-        """The columns that may differ where records are the same, unless one tool wrote both dumps."""
+        """The columns that may differ where records are the same, unless one tool wrote both dumps.
+
+        Timestamps are one of them where an unknown tool may have cut those of one dump to seconds.
+        """
         doubted = {column for _, column in self.doubted ^ other.doubted}
-        is_cut = self.is_whole_seconds != other.is_whole_seconds and (self.may_be_cut or other.may_be_cut)
+        whole = [dump for dump in (self, other) if are_whole_seconds(dump.summaries)]
+        is_cut = len(whole) == 1 and not whole[0].is_of_known_tools
         return frozenset(doubted | {"timestamp_ms"} if is_cut else doubted)
 
     def nulls_beside(self, other: "Indexed") -> frozenset[bytes]:
         """The values of either dump that may be null in the other one."""
-        return self.values_for_null | other.values_for_null
+        empty = {b""} if self.doubt or other.doubt else set()
+        return self.words_for_null | other.words_for_null | empty
 
 
 NOTHING = Indexed({}, {}, is_in_order=True)
@@ -155,9 +159,8 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
         doubt=doubt_about_tombstones(dump, by_file),
-        is_whole_seconds=(is_whole := are_whole_seconds(summaries)),
-        may_be_cut=is_whole and not all(file.dialect.sure for file in dump.files),
-        values_for_null=values_for_null(dump, by_file),
+        words_for_null=words_for_null(dump, by_file),
+        is_of_known_tools=all(file.dialect.sure for file in dump.files),
     )
 
 

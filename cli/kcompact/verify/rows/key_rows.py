@@ -36,8 +36,8 @@ class KeyRows:
 
     ``group`` numbers log and key from 0. ``before_at`` and ``after_at`` are row numbers in the two tables
     (NOWHERE: this dump holds no such record under this key). ``differs``: by column of CONTENT, whether it is
-    not the same in both dumps; only where both hold the record. ``doubted`` are those columns that may differ
-    where the record is the same, as a tool does not write all as it is.
+    not the same in both dumps; only where both hold the record. ``doubts``: likewise, whether a difference
+    may be none (``doubted_differences``).
 
     Some properties say what the key's other records tell of one: only data records of BEFORE count there, and
     only their rows mean anything.
@@ -58,8 +58,7 @@ class KeyRows:
     is_keyless: Flags
     delete_horizon_ms: Longs
     differs: Mapping[str, Flags]
-    doubted: frozenset[str] = frozenset()
-    certain: Mapping[str, Flags] = field(default_factory=dict)  # of ``differs``, where less is certain
+    doubts: Mapping[str, Flags] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -77,12 +76,9 @@ class KeyRows:
     @cached_property
     def is_changed(self) -> Flags:
         """Whether both dumps hold the record, with a difference that shows it to be another."""
-        is_tombstone_in_one = self.is_tombstone != self.after_is_tombstone
-        certain = [
-            differs & is_tombstone_in_one if name in self.doubted else differs
-            for name, differs in {**self.differs, **self.certain}.items()
-        ]
-        return np.any([np.zeros(len(self), np.bool_), *certain], axis=0)
+        nothing = np.zeros(len(self), np.bool_)
+        certain = (differs & ~self.doubts.get(name, nothing) for name, differs in self.differs.items())
+        return np.any([nothing, *certain], axis=0)
 
     @cached_property
     def is_doubted(self) -> Flags:
