@@ -304,6 +304,29 @@ def test_nobody_can_tell_whether_json_of_no_known_tool_lost_its_headers(
         assert (run.exit_code, f"{changed} changed-record" in run.stdout) == (1, True), run.stdout
 
 
+@pytest.mark.parametrize("target", ["jsonl", "csv", "avro", "parquet"])
+def test_a_converted_dump_does_not_claim_headers_that_nobody_exported(
+    target: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    sent = record("a", "1", offset=0, topic="t", timestamp_ms=1_766_544_000_000, headers=(("h", b"1"),))
+    full = write_kcat(tmp_path / "full.jsonl", [sent, sent._replace(offset=1, key=b"b", headers=())])
+    rows = (f"t,0,{offset},{sent.timestamp_ms},{key},1\n" for offset, key in enumerate("ab"))
+    bare, copy, wrong = (tmp_path / name for name in ("bare.csv", f"copy.{target}", f"wrong.{target}"))
+    bare.write_text("topic,partition,offset,timestamp,key,value\n" + "".join(rows))
+    for source, output in ((bare, copy), (full, wrong)):
+        assert kcompact("compact", source, "-o", output, "--to", target, "--no-report").exit_code == 0
+
+    assert kcompact("verify", full, bare).exit_code == 0
+    for pair in (full, copy), (copy, full), (wrong, copy):
+        run = kcompact("verify", *pair)
+        assert (run.exit_code, "1 changed-record" in run.stdout) == (2, True), run.stdout
+        assert "--fields headers= leaves them out" in run.stdout
+        assert kcompact("verify", *pair, "--fields", "headers=").exit_code == 0
+    assert kcompact("verify", full, wrong).exit_code == 0
+    other = write_kcat(tmp_path / "other.jsonl", [sent, sent._replace(offset=1, key=b"b")])
+    assert kcompact("verify", other, wrong).exit_code == 1  # which has some
+
+
 @pytest.mark.parametrize(("value", "exit_code"), [(b"1", 0), (b"2", 1)])
 def test_headers_that_a_tool_writes_in_part_are_compared_with_those_of_the_same_tool_alone(
     value: bytes, exit_code: int, tmp_path: Path, kcompact: Cli

@@ -44,6 +44,9 @@ NOTHING_LEFT_OUT = LeftOut()
 PLACES = ("topic", "partition", "offset")
 """The parts that say where in Kafka a record was."""
 
+COMPARED = ("timestamp", "headers")
+"""The parts that ``--fields timestamp=,headers=`` keeps ``verify`` from comparing."""
+
 DISPENSABLE = (*PLACES, "timestamp", "timestamp_type", "headers")
 """The parts that a record can do without."""
 
@@ -80,6 +83,12 @@ class ReadOptions:
     def places(self) -> dict[str, str | None]:
         """``fields`` by part; None where the user says that there is no such part (``--fields topic=``)."""
         return {role: name or None if role in DISPENSABLE else name for role, name in self.fields.items()}
+
+    @property
+    def for_converted(self) -> "ReadOptions":
+        """Those that do not describe what another tool wrote, for a file that kcompact wrote."""
+        left_out = {role: "" for role in COMPARED if self.fields.get(role) == ""}
+        return ReadOptions(canonical_keys=self.canonical_keys, cdc=self.cdc, fields=left_out)
 
     @property
     def says_what_lines_are(self) -> bool:

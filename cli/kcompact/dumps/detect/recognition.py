@@ -18,6 +18,7 @@ from kcompact.dumps.detect.candidate import (
     first_line,
     lines_in,
 )
+from kcompact.dumps.detect.csv_writers import is_own
 from kcompact.dumps.detect.json_recognition import SAMPLE_RECORDS, recognise_json
 from kcompact.dumps.detect.likely_encodings import likely_base64
 from kcompact.dumps.detect.text_recognition import recognise_text
@@ -215,7 +216,6 @@ _IN_BRACKETS = re.compile(rb"\[(?:(?![\s\d.,eE+-]*\])[^][{}\"]+\] \{|[^\n\"]*@\d
 _NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"
 
 
-_CONVERTED_CSV = re.compile(re.escape(",".join(COLUMNS).encode()) + rb"\r?\n")
 _CONVERTED_LINE = re.compile(
     rb'\{"topic":"[^"\\]*+(?:\\.[^"\\]*+)*+","partition":\d+,"offset":\d+,"timestamp":-?\d+,'
     rb'(?:"timestampType":"\w+",)?"key":'
@@ -253,11 +253,16 @@ def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
 
     ``verify`` is given a dump and what it was converted to, and one set of options for both.
     """
-    if (
-        _CONVERTED_CSV.match(file.body)
-        or b'"name":"KafkaRecord","namespace":"kcompact"' in file.head[:_SCHEMA_BYTES]
-    ):
-        return ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
+    header, *lines = (line.removesuffix(b"\r") for line in file.body.split(b"\n", 2)[:2])
+    is_avro = b'"name":"KafkaRecord","namespace":"kcompact"' in file.head[:_SCHEMA_BYTES]
+    if is_avro or is_own(header, list(filter(None, lines))):
+        return options.for_converted
+    if is_own(header, []):  # pandas or others have written it anew
+        tombstone = options.tombstone
+        if options.may_be_converted and (tombstone or "").startswith("literal:"):
+            tombstone = f"missing,{tombstone}"  # kcompact's own null, whatever the dump before has
+        fields = options.for_converted.fields
+        return replace(options, tombstone=tombstone, dialect=None, columns=(), delimiter=None, fields=fields)
     if not _is_converted(file.body):
         return options
     dialect = BY_NAME.get(options.dialect or "")  # none of the dump before, where that is Avro or Parquet
@@ -266,5 +271,6 @@ def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
     names = {place if place.startswith(_INTO_SCALARS) else place.partition(".")[0] for place in named}
     names_dialect = options.dialect is not None and options.may_be_converted
     if options.columns or names - set(COLUMNS) or (names_dialect and not _is_base64(file)):
-        return replace(options, dialect=None, columns=(), delimiter=None, fields={})
+        fields = options.for_converted.fields
+        return replace(options, dialect=None, columns=(), delimiter=None, fields=fields)
     return options

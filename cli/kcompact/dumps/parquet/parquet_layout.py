@@ -83,7 +83,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
             refuse_variants(path, source)
         refuse_nanoseconds(path, data, source)
         if is_ours(schema):  # options describe what another tool wrote
-            options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
+            options = options.for_converted
         place = value_place(columns, options)
         try:
             sample = _sample(source, groups[0], place) if groups else []

@@ -31,6 +31,8 @@ TASK_SHIFT = 14  # a split id is (number of its task << TASK_SHIFT) + number in 
 MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
 FEW_FILES = 100  # so many are read anew with every task
 _PLANS_REMEMBERED = 2
+FILLED_HEADERS = "filled headers"
+"""In ``SplitNotes.fields_seen`` of an index with ``headers_hash``: that a record has headers."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,13 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary], *, has_
             count_replacements(of_split, summary.notes)
         if not has_offsets:
             count_time_steps(of_split, summary.notes)
+        if "headers_hash" in rows.schema.names and _holds_any(of_split.column("headers_hash")):
+            summary.notes.see(FILLED_HEADERS)
+
+
+def _holds_any(hashes: pa.Array) -> bool:
+    """Whether one of the hashes is not that of nothing, which has no bytes."""
+    return bool(pc.any(pc.not_equal(pc.binary_length(hashes), 0)).as_py())
 
 
 def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 
 from kcompact.dumps.dialects.dialect import JSON
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.parquet.parquet_output import is_ours
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.text.csv_reader import CsvShape
-from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.dumps.writers.avro_writer import SCHEMA
+from kcompact.dumps.writers.text_writers import COLUMNS
+from kcompact.engine.passes.index_pass import FILLED_HEADERS, IndexPlan
 
 
 def with_incomplete_headers(plan: IndexPlan) -> dict[int, str]:
@@ -22,11 +25,25 @@ def carries_headers(file: DumpFile) -> bool:
 
 
 def may_lack_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
-    """Whether no record has the field, in JSON of which nothing tells whether they were exported."""
+    """Whether nothing tells whether headers were exported.
+
+    In JSON of an unknown tool no record has the field then; what kcompact wrote has it in any case, and empty
+    in all records.
+    """
     return all(
-        file.layout in JSON and not file.dialect.sure and not by_file[file.file_id].fields_seen.get("headers")
+        not by_file[file.file_id].fields_seen.get("headers" if file.layout in JSON else FILLED_HEADERS)
+        and (_is_converted(file) if file.layout not in JSON else not file.dialect.sure)
         for file in dump.files
     )
+
+
+def _is_converted(file: DumpFile) -> bool:
+    """Whether kcompact wrote the file, of a dump that may have been another one."""
+    if isinstance(file.shape, CsvShape):
+        return file.shape.columns == COLUMNS
+    if file.layout == "avro":
+        return bool(file.shape.header.schema == SCHEMA)
+    return file.layout == "parquet" and is_ours(file.shape.schema)
 
 
 def writer_of(file: DumpFile) -> str:
