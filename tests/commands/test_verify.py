@@ -517,6 +517,40 @@ def test_nothing_in_csv_with_few_quotes_may_be_null_or_an_empty_value(tmp_path: 
     assert kcompact("verify", full, other).exit_code == 1
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_nothing_in_csv_with_few_quotes_may_be_no_key_or_an_empty_one(
+    copied: bool, tmp_path: Path, kcompact: Cli
+) -> None:
+    """``copied``: kcompact's own CSV, as pandas' to_csv and csvkit write it anew."""
+    times = {at: 1_766_544_000_000 + at for at in range(3)}
+    sent = [Record("t", 0, at, times[at], key, b"1,2") for at, key in enumerate([b"", b"a", b""])]
+    full = write_kcat(tmp_path / "full.jsonl", sent)
+
+    def write(name: str, keys: dict[int, str], value: str = '"1,2"') -> Path:
+        path = tmp_path / f"{name}.csv"
+        columns = "timestampType,key,value,headers,key_encoding,value_encoding" if copied else "key,value"
+        cells = "create,{},{},,," if copied else "{},{}"
+        rows = (f"t,0,{at},{times[at]},{cells.format(key, value)}" for at, key in keys.items())
+        path.write_text("\n".join([f"topic,partition,offset,timestamp,{columns}", *rows, ""]))
+        return path
+
+    after, before = write("after", {1: "a", 2: ""}), write("before", {0: "", 1: "a", 2: ""})
+    for pair in (full, after), (before, after), (before, write_kcat(tmp_path / "new.jsonl", sent[1:])):
+        run = kcompact("verify", *pair)
+        assert (run.exit_code, "--missing-key null|empty" in run.stderr) == (2, True), run.stdout
+    assert kcompact("verify", full, after, "--missing-key", "empty").exit_code == 0
+    assert kcompact("verify", full, after, "--missing-key", "null").exit_code == 1
+    assert kcompact("verify", before, after, "--missing-key", "empty").exit_code == 0
+    lost = write("lost", {1: "a"})
+    assert kcompact("verify", before, lost).exit_code == 2  # an empty key would be lost
+    assert kcompact("verify", before, lost, "--missing-key", "empty").exit_code == 1
+    assert kcompact("verify", before, lost, "--missing-key", "null").exit_code == 0
+    other = write("other", {1: "a", 2: ""}, '"2"')
+    assert kcompact("verify", full, other, "--missing-key", "empty").exit_code == 1
+    assert kcompact("compact", before, "-o", tmp_path / "x.csv").exit_code == 2
+    assert kcompact("compact", before, "-o", tmp_path / "x.csv", "--missing-key", "empty").exit_code == 0
+
+
 def test_a_word_for_null_in_csv_may_be_a_null(tmp_path: Path, kcompact: Cli) -> None:
     """As polars (null_value="null") and QuixStreams write it; pandas writes None with na_rep."""
     values = [b"x", None, b""]

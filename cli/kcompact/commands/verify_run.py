@@ -118,7 +118,7 @@ class VerifyCommand(Command):
             inputs = self._read(stack, folds=self._folds(policies))
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
-            outcome = without_doubt(self._ask(inputs, policies, states), inputs.reference.doubt)
+            outcome = without_doubt(self._ask(inputs, policies, states), inputs.reference, inputs.after)
             notes = self.notes_on_left_out(quotes=not self.verification.hash_keys)
             notes += [] if self.verification.asks_for_compaction else self.notes_on_filters()
             outcome = replace(outcome, assumed=(*outcome.assumed, *notes)).without(self.left_out)

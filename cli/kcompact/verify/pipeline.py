@@ -9,7 +9,6 @@ import numpy as np
 
 from kcompact.counted import counted
 from kcompact.dumps.records.record_contents import CONTENT
-from kcompact.errors import InputError
 from kcompact.verify.affected_pairs import AffectedPairs, find_affected_pairs, verified_logs
 from kcompact.verify.check import Severity
 from kcompact.verify.checks import CHECK_NAMES, NEED_EVIDENCE, NEED_ROUNDS
@@ -20,9 +19,10 @@ from kcompact.verify.classification.expired_by_size import expired_end_offsets
 from kcompact.verify.classification.known_log import KnownLog, known_log
 from kcompact.verify.classification.proof import evidence_of, evidence_of_tombstones, whole_evidence
 from kcompact.verify.findings import Findings, in_order, tallies_of, without_missing_logs
-from kcompact.verify.outcome import Tally, VerifiedLog, VerifyOutcome
+from kcompact.verify.outcome import Tally, VerifiedLog, VerifyFinding, VerifyOutcome
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.indexed import Indexed
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
@@ -90,15 +90,28 @@ def verify_compaction(
     )
 
 
-def without_doubt(outcome: VerifyOutcome, doubt: InputError | None) -> VerifyOutcome:
-    """The outcome. Raises ``doubt`` where it holds because tombstones went, which may have been empty values.
+def without_doubt(outcome: VerifyOutcome, before: Indexed, after: Indexed) -> VerifyOutcome:
+    """The outcome. Raises a doubt where it holds because tombstones went, which may have been empty values.
 
-    ``doubt`` is about the values of BEFORE that are not there: None where it is known what they are.
+    Or records without a key, which may have had an empty one; and where nothing but such keys speaks against
+    it.
     """
     went = {reason for log in outcome.logs for reason in log.removed}
-    if doubt is not None and outcome.holds and not went.isdisjoint(_TOMBSTONES_WENT):
+    if "value" in before.doubts and outcome.holds and not went.isdisjoint(_TOMBSTONES_WENT):
+        raise before.doubts["value"]
+    if "key" in before.doubts and outcome.holds and Reason.KEYLESS.label in went:
+        raise before.doubts["key"]
+    findings = [finding for finding in outcome.findings if finding.severity is Severity.FINDING]
+    are_all = len(findings) == sum(outcome.counts_of(Severity.FINDING).values())
+    doubt = before.doubts.get("key") or after.doubts.get("key")
+    if doubt is not None and findings and are_all and all(map(_is_of_no_key, findings)):
         raise doubt
     return outcome
+
+
+def _is_of_no_key(finding: VerifyFinding) -> bool:
+    """Whether it is about a record without a key, or with an empty one."""
+    return finding.offset is not None and not any((finding.key, *(finding.found_key or ())))
 
 
 _TOMBSTONES_WENT = {Reason.TOMBSTONE_ASSUMED_EXPIRED.label, Reason.EXPIRED_TOMBSTONE.label}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from kcompact.dumps.dialects.dialect import DATA_ROLES, Dialect
+from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.dumps.null_texts import likely_nulls, refuse_null_texts
@@ -40,13 +40,21 @@ def _nothing_is_null_in(dialects: Iterable[Dialect]) -> bool:
     return any("missing" in dialect.value.nulls - dialect.sure_nulls for dialect in dialects)
 
 
-def doubt_about_tombstones(dump: Dump, by_file: Mapping[int, SplitNotes]) -> InputError | None:
-    """The error for CSV with quotes only where they must be: a value that is not there may be empty."""
-    try:
-        refuse_doubts(dump, by_file, {"value": "whether what went was a tombstone"})
-    except InputError as error:
-        return error
-    return None
+def doubts_about_nulls(dump: Dump, by_file: Mapping[int, SplitNotes]) -> dict[DataRole, InputError]:
+    """By role, the error for CSV with quotes only where they must be: what is not there may be empty."""
+    doubts = {}
+    for role, reason in _REASONS.items():
+        try:
+            refuse_doubts(dump, by_file, {role: reason})
+        except InputError as error:
+            doubts[role] = error
+    return doubts
+
+
+_REASONS: dict[DataRole, str] = {
+    "key": "which records may go",
+    "value": "whether what went was a tombstone",
+}
 
 
 def words_for_null(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[bytes]:

@@ -11,6 +11,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.compact.offset_order import order_of_files, overlapping, unsorted_files
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.dumps.count_names import CountName
+from kcompact.dumps.dialects.dialect import DataRole
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.note_checks import check_notes, notes_by_file
@@ -29,7 +30,7 @@ from kcompact.verify.rows.carried_headers import (
     with_incomplete_headers,
     writer_of,
 )
-from kcompact.verify.rows.doubted_nulls import doubt_about_tombstones, refuse_doubted_nulls, words_for_null
+from kcompact.verify.rows.doubted_nulls import doubts_about_nulls, refuse_doubted_nulls, words_for_null
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
@@ -60,7 +61,7 @@ class Indexed:
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
     paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
-    doubt: InputError | None = None  # about values that are not there: see ``pipeline.without_doubt``
+    doubts: Mapping[DataRole, InputError] = field(default_factory=dict)  # see ``pipeline.without_doubt``
     words_for_null: frozenset[bytes] = frozenset()  # values that may be nulls, in CSV
     is_of_known_tools: bool = False
 
@@ -128,7 +129,7 @@ class Indexed:
 
     def nulls_beside(self, other: "Indexed") -> frozenset[bytes]:
         """The values of either dump that may be null in the other one."""
-        empty = {b""} if self.doubt or other.doubt else set()
+        empty = {b""} if "value" in {*self.doubts, *other.doubts} else set()
         return self.words_for_null | other.words_for_null | empty
 
 
@@ -158,7 +159,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
         earlier=largest_before(summaries, file_ids),
         paths={split_id: plan.file_of(split).path for split_id, split in plan.splits.items()},
-        doubt=doubt_about_tombstones(dump, by_file),
+        doubts=doubts_about_nulls(dump, by_file),
         words_for_null=words_for_null(dump, by_file),
         is_of_known_tools=all(file.dialect.sure for file in dump.files),
     )
