@@ -304,6 +304,45 @@ def test_nobody_can_tell_whether_json_of_no_known_tool_lost_its_headers(
         assert (run.exit_code, f"{changed} changed-record" in run.stdout) == (1, True), run.stdout
 
 
+@pytest.mark.parametrize("tool", ["kafkactl", "spark-json"])
+def test_nobody_can_tell_whether_a_tool_was_asked_for_headers(
+    tool: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """By --print-headers, or the option includeHeaders: neither writes the field for a record without any."""
+    sent = record("orders", "1", offset=0, timestamp_ms=1_766_544_000_123, headers=(("h", b"1"),))
+    full = write_kcat(tmp_path / "orders.jsonl", [sent, sent._replace(offset=1, key=b"others")])
+
+    def write(name: str, headers: dict[str, str]) -> Path:
+        path = tmp_path / name / "orders.json"
+        path.parent.mkdir()
+        rows = []
+        for offset, key in enumerate(("orders", "others")):
+            has_headers = offset == 0 and headers
+            if tool == "kafkactl":
+                start = {"Partition": 0, "Offset": offset} | ({"Headers": headers} if has_headers else {})
+                rows.append(start | {"Key": key, "Value": "1", "Timestamp": "2025-12-24T02:40:00.123Z"})
+                continue
+            row = {"key": base64.b64encode(key.encode()).decode(), "value": "MQ==", "topic": "orders"}
+            row |= {"partition": 0, "offset": offset, "timestamp": "2025-12-24T02:40:00.123Z"}
+            texts = [
+                {"key": name, "value": base64.b64encode(text.encode()).decode()}
+                for name, text in headers.items()
+            ]
+            rows.append(row | {"timestampType": 0} | ({"headers": texts} if has_headers else {}))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    bare, some = write("bare", {}), write("some", {"h": "1"})
+    for pair in (full, bare), (bare, full), (some, bare):
+        run = kcompact("verify", *pair)
+        assert run.exit_code == 2, (run.stdout, run.stderr)
+        assert "--fields headers= leaves them out" in run.stdout
+        assert kcompact("verify", *pair, "--fields", "headers=").exit_code == 0
+    run = kcompact("verify", full, some)  # where the second record lost its own
+    assert (run.exit_code, "hint: --fields headers= leaves headers out" in run.stdout) == (1, True)
+    assert kcompact("verify", some, some).exit_code == 0
+
+
 @pytest.mark.parametrize("target", ["jsonl", "csv", "avro", "parquet"])
 def test_a_converted_dump_does_not_claim_headers_that_nobody_exported(
     target: str, tmp_path: Path, kcompact: Cli

@@ -75,6 +75,7 @@ class Dialect:
     header_names_encoding: str = "text"  # in structs of Key and Value, of which the values are base64
     header_separator: str | None = None  # headers are texts of a name, this, and a value
     incomplete_headers: bool = False  # the tool writes their names alone, or not even these
+    asked_headers: bool = False  # the tool writes them only where an option asks for it
     named_headers: bool = False  # a header is {NAME: value}, not {"key": NAME, "value": value}
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
     librdkafka_types: bool = False  # types of timestamps are librdkafka's numbers: 1 is create, 0 is none

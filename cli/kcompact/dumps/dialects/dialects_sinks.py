@@ -26,6 +26,7 @@ SINKS = (
         likely_base64=True,
         **fields("timestamp_type=timestampType", encoding="base64"),
         headers_encoding="base64",
+        asked_headers=True,  # includeHeaders
     ),
     Dialect(
         name="spark-json-text",

@@ -103,6 +103,7 @@ COMMAND_LINE = (
         lacking=names("Meta Offset.Value Topic Time"),  # of .NET's client, and of structs of programs in Go
         order=("Partition", "Offset", "Headers", "Key", "Value", "Timestamp"),
         **fields("topic= Partition Offset Timestamp Key Value Headers"),
+        asked_headers=True,  # --print-headers
         notes=(
             "kafkactl writes what is no UTF-8 as base64 without saying so: such keys and values stay base64",
         ),

@@ -63,6 +63,9 @@ def _lines(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
         yield "hint: --mode state compares what two dumps hold, whatever the offsets"
     if any(map(_is_spelt_otherwise, outcome.findings)):
         yield "hint: --canonical-keys compares keys that are JSON by their values, however spelt"
+    changes = {finding.found for finding in outcome.findings if finding.severity is Severity.FINDING}
+    if changes == {"other headers"}:
+        yield "hint: --fields headers= leaves headers out, where a tool has not exported them as they are"
     yield from _logs(outcome)
     yield from _state(outcome)
     for evidence in outcome.evidence:

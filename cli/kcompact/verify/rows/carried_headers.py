@@ -27,14 +27,16 @@ def carries_headers(file: DumpFile) -> bool:
 def may_lack_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
     """Whether nothing tells whether headers were exported.
 
-    In JSON of an unknown tool no record has the field then; what kcompact wrote has it in any case, and empty
-    in all records.
+    In JSON of an unknown tool no record has the field then, nor where the tool writes them only if asked to.
+    What kcompact wrote has it in any case, and empty in all records.
     """
-    return all(
-        not by_file[file.file_id].fields_seen.get("headers" if file.layout in JSON else FILLED_HEADERS)
-        and (_is_converted(file) if file.layout not in JSON else not file.dialect.sure)
-        for file in dump.files
-    )
+    return all(_may_lack_headers(file, by_file[file.file_id].fields_seen) for file in dump.files)
+
+
+def _may_lack_headers(file: DumpFile, seen: Mapping[str, int]) -> bool:
+    if file.layout in JSON:
+        return not seen.get("headers") and (not file.dialect.sure or file.dialect.asked_headers)
+    return not seen.get(FILLED_HEADERS) and _is_converted(file)
 
 
 def _is_converted(file: DumpFile) -> bool:

@@ -167,12 +167,12 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
 
 def _doubted(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[tuple[str, str]]:
     """As ``Indexed.doubted``."""
-    may_lack = may_lack_headers(dump, by_file)
-    return frozenset(
+    may_lack = {file.path for file in dump.files} if may_lack_headers(dump, by_file) else ()
+    return frozenset((path, "headers_hash") for path in may_lack) | frozenset(
         (writer_of(file), column)
         for file in dump.files
         for count, column in _DOUBTED.items()
-        if by_file[file.file_id].counts.get(count) or (may_lack and column == "headers_hash")
+        if by_file[file.file_id].counts.get(count)
     )
 
 
