@@ -661,6 +661,19 @@ def test_a_mark_of_base64_is_one_however_it_is_spelt(mark: str, tmp_path: Path) 
     assert table["key"].to_pylist() == [b"user-1", b"user-22"]
 
 
+def test_one_answer_takes_keys_and_values_beside_marks_in_parquet_as_they_are(tmp_path: Path) -> None:
+    """As DuckDB and polars write the CSV or the lines that kcompact wrote."""
+    path = tmp_path / "d.parquet"
+    columns = {"topic": ["t"], "partition": [0], "offset": [7], "key": ["a"], "value": ["b"]}
+    marks: dict[str, list[str | None]] = {"key_encoding": [None], "value_encoding": [None]}
+    pq.write_table(pa.table(columns | marks), path)
+    with pytest.raises(InputError) as asked:
+        open_one(path)
+    assert "--fields key=key,value=value reads them" in str(asked.value.hint)
+    (record,) = records_of(path, fields={"key": "key", "value": "value"})
+    assert (record.key, record.value) == (b"a", b"b")
+
+
 class _Compared(str):
     __slots__ = ()
     comparisons = 0

@@ -96,6 +96,8 @@ def refuse_other_spelling(
     a column of Avro or Parquet, of which no mark is read, says that it is base64 itself.
     """
     read_places = {*fields_read(dialect)}
+    named = {role: dialect.of(role).place for role in DATA_ROLES}
+    all_places = ",".join(f"{role}={place}" for role, place in named.items() if place)
     for role in DATA_ROLES:
         place = dialect.of(role).place
         if role in options.fields or not place:
@@ -113,6 +115,6 @@ def refuse_other_spelling(
         if marks and dialect.value.place and TYPED.issuperset(dialect.layouts):
             raise InputError(
                 f"{path}: the field {name_list(marks)} may say of a {role} that it is base64",
-                hint=f"--fields {role}={place} reads it as it is; else decode it first, or give lines of"
-                " JSON with these fields",
+                hint=f"--fields {all_places} reads them as they are; else decode them first, or give lines"
+                " of JSON with these fields",
             )
