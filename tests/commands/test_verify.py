@@ -590,6 +590,51 @@ def test_nothing_in_csv_with_few_quotes_may_be_no_key_or_an_empty_one(
     assert kcompact("compact", before, "-o", tmp_path / "x.csv", "--missing-key", "empty").exit_code == 0
 
 
+@pytest.mark.parametrize("is_large", [False, True])
+def test_values_that_a_dump_has_as_json_are_compared_by_what_they_say(
+    is_large: bool, tmp_path: Path, kcompact: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of kcat -s value=avro through ``jq .``, and of tools that parse values, beside kcat's text.
+
+    Of a large dump, one row a key is sent at first.
+    """
+    if is_large:
+        monkeypatch.setattr("kcompact.verify.rows.indexed.DUMP_BYTES_PER_TASK", 500)
+    values = ['{"a": 1, "b": [1.0, {"c": null}]}', '{"a":2}', "[1, 2]", "text", None, "1e2"]
+    sent = [
+        Record("t", 0, offset, 1_766_544_000_000 + offset, f"k{offset}".encode(), value and value.encode())
+        for offset, value in enumerate(values)
+    ]
+    full = write_kcat(tmp_path / "full.jsonl", sent)
+
+    def write(name: str, spelt: list[str]) -> Path:
+        path = tmp_path / name
+        rows = (
+            f'{{"topic": "t", "partition": 0, "offset": {record.offset},\n'
+            f' "timestamp": {record.timestamp_ms}, "key": "k{record.offset}",\n "value": {value}}}\n'
+            for record, value in zip(sent, spelt, strict=True)
+        )
+        path.write_text("".join(rows))
+        return path
+
+    parsed = ['{\n  "b": [1, {"c":null}],\n  "a": 1.0}', '{"a":\n 2}', "[1,2]", '"text"', "null", "100"]
+    after = write("after.json", parsed)
+    for pair in (full, after), (after, full):
+        run = kcompact("verify", *pair)
+        assert (run.exit_code, "compared by what they say" in run.stdout) == (0, True), run.stdout
+        assert kcompact("verify", *pair, "--mode", "state").exit_code == 0
+    others = ['{"a":1,"b":[1,{"c":0}]}', '{"a":"2"}', "[2,1]", '"Text"', '""', "101"]
+    for place, other in enumerate(others):
+        wrong = write(f"wrong-{place}.json", [*parsed[:place], other, *parsed[place + 1 :]])
+        run = kcompact("verify", full, wrong, "--format", "json")
+        assert run.exit_code == 1, run.stdout
+        assert {finding["offset"] for finding in json.loads(run.stdout)["findings"]} == {place}
+        assert kcompact("verify", full, wrong, "--mode", "state").exit_code == 1
+    texts = write("texts.json", [json.dumps(value) for value in ['{"a": 1}', *values[1:]]])
+    respelt = write("respelt.json", [json.dumps(value) for value in ['{"a":1}', *values[1:]]])
+    assert kcompact("verify", texts, respelt).exit_code == 1
+
+
 def test_a_word_for_null_in_csv_may_be_a_null(tmp_path: Path, kcompact: Cli) -> None:
     """As polars (null_value="null") and QuixStreams write it; pandas writes None with na_rep."""
     values = [b"x", None, b""]

@@ -4,13 +4,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_places import read_states
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces, refuse_dump_in_committed
 from kcompact.commands.incoming.verify_inputs import (
+    Inputs,
     asked_keys,
+    compared,
     open_after,
     read_keys,
     refuse_after_in_before,
@@ -26,7 +27,6 @@ from kcompact.commands.outgoing.report_file import (
     tell_github,
 )
 from kcompact.console import note, stderr
-from kcompact.dumps.dump import Dump
 from kcompact.dumps.options import Aborts
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
@@ -52,42 +52,13 @@ from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.pipeline import verify_compaction, without_doubt
 from kcompact.verify.question import Question
-from kcompact.verify.rows.disorder import Disorder, LargestBefore
-from kcompact.verify.rows.dump_rows import DumpRows
-from kcompact.verify.rows.indexed import NOTHING, Indexed, named_alike, read_dumps, require_offsets
+from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.indexed import NOTHING, named_alike, read_dumps, require_offsets
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COMMITTED
 from kcompact.verify.rows.unaffected_keys import rules_alone, rules_of
 from kcompact.verify.same_state import StateQuestion, verify_state
 
 States = tuple[CleanerState, ...]
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """The dumps of one verification, read. ``before`` None: there is only AFTER."""
-
-    rows: DumpRows
-    before: Indexed | None
-    after: Indexed
-    committed: Indexed | None
-    dumps: tuple[Dump | None, Dump | None]  # BEFORE, AFTER
-    places: Workplaces
-
-    @property
-    def reference(self) -> Indexed:
-        """The dump with whose records AFTER is compared."""
-        return self.before or self.after
-
-    @property
-    def logs(self) -> dict[int, LogName]:
-        """Logs of both dumps."""
-        return {**(self.before.logs if self.before else {}), **self.after.logs}
-
-    @property
-    def earlier(self) -> tuple[LargestBefore, LargestBefore] | None:
-        """As ``Pairs.in_order`` takes it; None: both dumps are in order."""
-        is_in_order = self.reference.is_in_order and self.after.is_in_order
-        return None if is_in_order else (self.reference.earlier, self.after.earlier)
 
 
 @dataclass(frozen=True)
@@ -206,8 +177,9 @@ class VerifyCommand(Command):
         if self.verification.absent_keys:
             return self._ask_absent(inputs, self.verification.absent_keys)
         if self.verification.mode is VerifyMode.STATE:
-            return self._ask_state(inputs)
-        return self._ask_compaction(inputs, policies, states)
+            return compared(inputs, self._ask_state)
+        context = self._verify_context(inputs, policies, states)
+        return compared(inputs, partial(self._ask_compaction, policies, context))
 
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> VerifyOutcome:
         keys, keys_digest = read_keys(keys_file)
@@ -234,8 +206,7 @@ class VerifyCommand(Command):
         )
         return verify_state(inputs.rows.pairs(), question)
 
-    def _ask_compaction(self, inputs: Inputs, policies: Policies, states: States) -> VerifyOutcome:
-        context = self._verify_context(inputs, policies, states)
+    def _ask_compaction(self, policies: Policies, context: VerifyContext, inputs: Inputs) -> VerifyOutcome:
         question = self._question(inputs, policies, context)
         lookups, earlier = context.lookups_under(question.bounds), inputs.earlier
         if inputs.before is None:

@@ -1,12 +1,13 @@
-"""Inputs of ``verify`` beside dumps: the state, lists of keys, digests of files."""
+"""Inputs of ``verify``: its dumps, the state beside them, lists of keys, digests of files."""
 
 import base64
 import binascii
 import codecs
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_that_counts
 from kcompact.broker.state.state_output import output_file
@@ -23,9 +24,61 @@ from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_stores import is_address
+from kcompact.verify.outcome import VerifyOutcome
+from kcompact.verify.rows.disorder import LargestBefore
+from kcompact.verify.rows.dump_rows import DumpRows
 from kcompact.verify.rows.indexed import Indexed
 
 _BASE64 = b"base64:"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The dumps of one verification, read. ``before`` None: there is only AFTER."""
+
+    rows: DumpRows
+    before: Indexed | None
+    after: Indexed
+    committed: Indexed | None
+    dumps: tuple[Dump | None, Dump | None]  # BEFORE, AFTER
+    places: Workplaces
+
+    @property
+    def reference(self) -> Indexed:
+        """The dump with whose records AFTER is compared."""
+        return self.before or self.after
+
+    @property
+    def logs(self) -> dict[int, LogName]:
+        """Logs of both dumps."""
+        return {**(self.before.logs if self.before else {}), **self.after.logs}
+
+    @property
+    def earlier(self) -> tuple[LargestBefore, LargestBefore] | None:
+        """As ``Pairs.in_order`` takes it; None: both dumps are in order."""
+        is_in_order = self.reference.is_in_order and self.after.is_in_order
+        return None if is_in_order else (self.reference.earlier, self.after.earlier)
+
+    @property
+    def has_json_values(self) -> bool:
+        """Whether one of the dumps that are compared does not tell how its values were spelt."""
+        return self.reference.has_json_values or self.after.has_json_values
+
+
+_BY_JSON = "values that a dump has as JSON, not as their text, are compared by what they say, however spelt"
+
+
+def compared(inputs: Inputs, ask: Callable[[Inputs], VerifyOutcome]) -> VerifyOutcome:
+    """The answer that ``ask`` gives.
+
+    Where it is no "yes", and a dump does not tell how its values were spelt, they are compared as JSON.
+    """
+    outcome = ask(inputs)
+    if outcome.holds or not inputs.has_json_values:
+        return outcome
+    by_json = ask(replace(inputs, rows=inputs.rows.with_values_as_json()))
+    is_same = by_json.tallies == outcome.tallies
+    return outcome if is_same else replace(by_json, assumed=(*by_json.assumed, _BY_JSON))
 
 
 def state_beside_pair(

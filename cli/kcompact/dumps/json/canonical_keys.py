@@ -1,4 +1,4 @@
-"""Keys in the one spelling of their JSON, for those who want ``--canonical-keys``."""
+"""Keys and values in the one spelling of their JSON: keys for those who want ``--canonical-keys``."""
 
 from collections.abc import Iterable
 
@@ -25,6 +25,18 @@ def as_compared(keys: Iterable[bytes], options: ReadOptions) -> list[bytes]:
         return [canonical(key) if is_spelt_variously(key) else key for key in keys]
     except UnreadableError as bad:
         raise InputError(f"a key that is asked for: {bad}", hint="leave --canonical-keys out") from bad
+
+
+def values_as_compared(values: Iterable[bytes | None]) -> list[bytes | None]:
+    """Values that are equal if their JSON is; what is none, or cannot be compared, stays as it is."""
+    return [value and _in_one_spelling(value) for value in values]
+
+
+def _in_one_spelling(value: bytes) -> bytes:
+    try:
+        return canonical(value) if is_spelt_variously(value) else value
+    except UnreadableError:
+        return value
 
 
 def with_canonical_keys(rows: pa.RecordBatch, notes: dict[int, SplitNotes]) -> pa.RecordBatch:

@@ -9,9 +9,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from kcompact.dumps.json.json_text import Repeating, repeated_names
 from kcompact.errors import UnreadableError
 
 _AS_SENT = {"text", "json", "utf8WithControlChars"}  # the others are decoded: their sizes tell nothing
+_READ = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
+"""The members that count, of payloads and of Node's Buffers."""
 _LARGEST_EMPTY = 64  # bytes: no encoding of an empty text takes more
 
 
@@ -48,3 +51,13 @@ def _spellings(payload: Any, spelling: bytes) -> Iterator[bytes]:
     yield spelling
     for separators in ((",", ":"), (", ", ": ")):  # as most write it, and as Python does
         yield json.dumps(payload, ensure_ascii=False, separators=separators).encode("utf-8", "surrogatepass")
+
+
+def repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:
+    """The names that occur twice in a key, value or headers of which single members are read."""
+    if role == "headers":
+        return frozenset(repeated_names(value)) if values else frozenset()
+    if role not in {"key", "value"} or not isinstance(value, Repeating):
+        return frozenset()
+    is_envelope = value.get("type") == "Buffer" or "isPayloadNull" in value
+    return value.twice & _READ if is_envelope else frozenset()

@@ -11,27 +11,25 @@ import orjson
 from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole
 from kcompact.dumps.dialects.paths import Path, fields_read, members_beside, path_of, places_of
 from kcompact.dumps.json.canonical_keys import is_spelt_variously
-from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
+from kcompact.dumps.json.console_payload import as_sent, is_respelt, repeated_in, require_shown
 from kcompact.dumps.json.json_text import (
     ParsedJson,
     Repeating,
     reads_as_json,
     refuse_nan,
     repeated_member,
-    repeated_names,
 )
 from kcompact.dumps.json.late_members import refuse_late
 from kcompact.dumps.json.transaction_markers import refuse_marker
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import VALUES_AS_JSON, DumpFile, SplitNotes
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.between_records import WITHIN_HINT, is_kcat_within
 from kcompact.errors import UnreadableError
 
-_ENVELOPE = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
 
@@ -123,7 +121,7 @@ class JsonReader:
                 if isinstance(value, Repeating) and name in value.twice:
                     raise repeated_member(name, "the record")
                 value = value.get(name) if isinstance(value, dict) else None
-            if repeated := _repeated_in(value, role, values=self._values):
+            if repeated := repeated_in(value, role, values=self._values):
                 raise repeated_member(min(repeated), f"the record's {role}")
 
     @staticmethod
@@ -221,6 +219,8 @@ class JsonReader:
 
     def _spelling(self, parsed: ParsedJson, role: DataRole, below: Path) -> bytes:
         """A JSON value that is no string: its exact text."""
+        if role == "value":
+            self._rules.see(VALUES_AS_JSON)
         if role == "value" and not self._values:
             return b"?"
         if role == "key" and self._dialect.key.encoding != "json":
@@ -263,16 +263,6 @@ class JsonReader:
 
 def _path(place: str | None) -> Path | None:
     return None if place is None else path_of(place)
-
-
-def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:
-    """The names that occur twice in a key, value or headers of which single members are read."""
-    if role == "headers":
-        return frozenset(repeated_names(value)) if values else frozenset()
-    if role not in {"key", "value"} or not isinstance(value, Repeating):
-        return frozenset()
-    is_envelope = value.get("type") == "Buffer" or "isPayloadNull" in value
-    return value.twice & _ENVELOPE if is_envelope else frozenset()
 
 
 def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from kcompact.arrays import flags_of
 from kcompact.broker.log_names import LogName
+from kcompact.dumps.json.canonical_keys import values_as_compared
 from kcompact.dumps.records.content_hashes import ABSENT, value_hashes
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
@@ -77,7 +78,8 @@ def _in_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def _extra_column(name: str, records: list[Record], part: SplitToIndex) -> Any:
     if name == "value_hash":
-        return value_hashes([record.value for record in records], part.hash_secret)
+        values = [record.value for record in records]
+        return value_hashes(values_as_compared(values) if part.values_as_json else values, part.hash_secret)
     return list(map(EXTRA[name], records))
 
 

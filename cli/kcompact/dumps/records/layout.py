@@ -78,6 +78,10 @@ class Reject:
     hint: str | None = None
 
 
+VALUES_AS_JSON = "values as JSON"
+"""In ``SplitNotes.fields_seen``: records with a value that is JSON in JSON, so that its text is not known."""
+
+
 @dataclass
 class SplitNotes:
     """Notes on a split, made while it is indexed. The layout fills it, the engine carries it to the driver.
@@ -132,7 +136,8 @@ class SplitToIndex(NamedTuple):
     """A split, the file it is a part of, and where to note what is found beside its rows.
 
     ``hash_secret`` is the run's, for whom ``value_hash`` is asked for. Columns of EXTRA_FIELDS may be null in
-    rows that ``needs_extra`` leaves out; None: in none.
+    rows that ``needs_extra`` leaves out; None: in none. ``values_as_json``: values have the same
+    ``value_hash`` where they are the same JSON, however spelt.
     """
 
     file: DumpFile
@@ -140,6 +145,7 @@ class SplitToIndex(NamedTuple):
     notes: SplitNotes
     hash_secret: bytes = b""
     needs_extra: NeedsExtra | None = None
+    values_as_json: bool = False
 
 
 class Chosen(NamedTuple):

@@ -44,6 +44,7 @@ class IndexPlan:
     folder: str  # where tasks count how far they are
     extra: frozenset[str] = frozenset()
     hash_secret: bytes = b""  # where ``extra`` has value_hash: equal in plans that are compared
+    values_as_json: bool = False  # as ``SplitToIndex``
 
     def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
         """The plan of many files is pickled as bytes, by which a worker finds it once unpickled."""
@@ -53,7 +54,7 @@ class IndexPlan:
 
     @property
     def _values(self) -> tuple[object, ...]:
-        return self.files, self.tasks, self.folder, self.extra, self.hash_secret
+        return self.files, self.tasks, self.folder, self.extra, self.hash_secret, self.values_as_json
 
     @cached_property
     def _pickled(self) -> bytes:
@@ -154,6 +155,7 @@ class TaskReader:
                 self.summaries[split.split_id].notes,
                 plan.hash_secret,
                 None if plan.file_of(split).dialect.canonical_keys else needs_extra,
+                plan.values_as_json,
             )
             for split in self._splits
         )

@@ -50,6 +50,15 @@ class DumpRows:
         """The same with other log ids for AFTER."""
         return replace(self, reader=replace(self.reader, renamed=renamed))
 
+    def with_values_as_json(self) -> "DumpRows":
+        """The same, with values that are equal where they are the same JSON; those are read again.
+
+        Folded rows still have them as they are spelt: what differs there is read again, as ever.
+        """
+        plans = {kind: replace(plan, values_as_json=True) for kind, plan in self.plans.items()}
+        first = self.first if self.is_folded else send_dumps(self.send, plans, self.receivers)
+        return replace(self, plans=plans, first=first)
+
     def pairs(self) -> Pairs:
         """Rows of all records."""
         stage = send_dumps(self.send, self.plans, self.receivers) if self.is_folded else self.first

@@ -39,7 +39,7 @@ class BlockLoop:
         self, scanner: "AvroScanner", part: SplitToIndex, extra: frozenset[str], reference: Reference
     ) -> None:
         self._scanner, self._extra, self._reference = scanner, extra, reference
-        self._file, self._split, self._notes, _, self._needs_extra = part
+        self._file, self._split, self._notes, _, self._needs_extra, _ = part
         self._columns = new_columns()
         self._logs: dict[int, LogName] = {}
 
