@@ -65,16 +65,17 @@ class Inputs:
         return self.reference.has_json_values or self.after.has_json_values
 
 
+_OF_VALUES = {"changed-record", "different-value", "stale-value"}  # checks that compare values
 _BY_JSON = "values that a dump has as JSON, not as their text, are compared by what they say, however spelt"
 
 
 def compared(inputs: Inputs, ask: Callable[[Inputs], VerifyOutcome]) -> VerifyOutcome:
     """The answer that ``ask`` gives.
 
-    Where it is no "yes", and a dump does not tell how its values were spelt, they are compared as JSON.
+    Where values differ, and a dump does not tell how its own were spelt, they are read again as JSON.
     """
     outcome = ask(inputs)
-    if outcome.holds or not inputs.has_json_values:
+    if not inputs.has_json_values or _OF_VALUES.isdisjoint(tally.check for tally in outcome.tallies):
         return outcome
     by_json = ask(replace(inputs, rows=inputs.rows.with_values_as_json()))
     is_same = by_json.tallies == outcome.tallies
