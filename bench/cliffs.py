@@ -10,6 +10,7 @@ Shapes take turns, times are medians, and the last column is the time a byte as 
 
 import argparse
 import json
+import os
 import statistics
 import sys
 from collections.abc import Callable
@@ -101,14 +102,13 @@ def shapes(files: int) -> dict[str, Callable[[Path, int], Path]]:
     }
 
 
-def compact(source: Path, scratch: Path, *options: str) -> dict[str, float]:
-    """Run kcompact once; wall and CPU seconds, peak memory of all processes."""
-    output = scratch / ("out" if source.is_dir() else f"out{source.suffix}")
+def compact(source: Path, folder: Path, *options: str) -> dict[str, float]:
+    """Run kcompact once, into a new folder; wall and CPU seconds, peak memory of all processes."""
+    folder.mkdir(parents=True)
+    output = folder / ("out" if source.is_dir() else f"out{source.suffix}")
     command = [sys.executable, "-c", KCOMPACT, "compact", str(source), "-o", str(output), *options]
-    log = scratch / "log"
+    log = folder / "log"
     usage = run(command, log)
-    for path in (output, scratch / "out.report"):
-        remove(path)
     if usage.exit_code:
         sys.exit(f"exit code {usage.exit_code}:\n{log.read_text(errors='replace')[-2000:]}")
     return {"wall_s": usage.wall_s, "cpu_s": usage.cpu_s, "memory_mb": usage.memory_bytes / 1e6}
@@ -154,11 +154,14 @@ def main() -> None:
     options = parser.parse_args()
     names = options.only or list(shapes(0))
     sources = {name: made(name, options.scratch, options) for name in names}
+    os.sync()
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for _ in range(options.runs):
+    outputs = options.scratch / "outputs"
+    for number in range(options.runs):
         for name, source in sources.items():
             memory = ["--driver-memory", "1g"] if name == BEYOND_MEMORY else []
-            runs[name].append(compact(source, options.scratch, *memory))
+            runs[name].append(compact(source, outputs / f"{name}-{number}", *memory))
+    remove(outputs)  # only now: ext4 creates files slowly for minutes after many were removed
     first = None
     for name, source in sources.items():
         per_byte = tell(name, source, runs[name], first)
