@@ -592,3 +592,22 @@ def test_the_table_of_names_has_its_rows_where_the_loop_looks() -> None:
     assert [names[row] for row in (at.KEY, at.VALUE, at.HEADERS)] == ["k", "v", "headers"]
     assert names[at.MARKERS : at.ERRORS] == ["km", "vm", "gone"]
     assert names[at.ERRORS : at.PREFIXES] == ["ke", "ve", "kb", "vb"]
+
+
+def test_values_of_the_same_json_have_one_hash(tmp_path: Path) -> None:
+    """Where they are asked for as JSON: in JSON or as its text, and however spelt."""
+    payloads = [
+        '{"a":1,"b":[2.0]}',
+        '{"b": [2], "a": 1.0}',
+        '"{\\"b\\":[2],\\n\\"a\\":1}"',
+        '"{\\"b\\":[2]}"',
+        '"x"',
+    ]
+    lines = [kcat_line(offset, payload=payload) for offset, payload in enumerate(payloads)]
+    file = dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)
+    as_spelt, as_json = (
+        assert_same_with([file], frozenset({"value_hash"}), values_as_json=compared)["value_hash"].to_pylist()
+        for compared in (False, True)
+    )
+    assert len(set(as_spelt)) == len(payloads)
+    assert [as_json.index(each) for each in as_json] == [0, 0, 0, 3, 4]

@@ -65,7 +65,7 @@ def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
     where that fails.
     """
     file, notes = part.file, part.notes
-    if part.values_as_json or not are_loops_worth_it(file):
+    if not are_loops_worth_it(file):
         return None
     is_large = file.dump_bytes >= WORTH_COMPILING_BYTES
     if not load_loops(file.layout, compile_now=is_large):

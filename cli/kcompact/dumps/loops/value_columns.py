@@ -6,15 +6,16 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.json.canonical_keys import values_as_compared
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.hash_loops import hash_ranges
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column, secret_words
+from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column, secret_words, value_hashes
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.indexing import CONTENT_EXTRA, headers_log_bytes, lengths_of, log_bytes_of
-from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.records.layout import DumpFile, SplitToIndex
 from kcompact.dumps.records.record import (
     INDEX_SCHEMA,
     VALUE_EMPTY,
@@ -77,12 +78,11 @@ def contents_of(
     lengths: np.ndarray,
     headers: pa.Array,
     read_headers: Callable[[bytes], Headers],
-    secret: bytes,
+    part: SplitToIndex,
 ) -> dict[str, pa.Array]:
     """Columns of CONTENT_EXTRA by name, of records of which none is a control record. Raises Misfit.
 
-    Values are in ``texts``; ``headers`` are spelt as the format has them, null for none; ``secret`` is that
-    of the hashes.
+    Values are in ``texts``; ``headers`` are spelt as the format has them, null for none.
     """
     distinct, which = _distinct_headers(headers, read_headers)
     columns = {"is_control": pa.array(np.zeros(len(keys), bool))}
@@ -93,12 +93,19 @@ def contents_of(
         hashes = pa.array([headers_hash(each) for each in distinct], pa.binary())
         columns["headers_hash"] = hashes.take(pa.array(which))
     if "value_hash" in names:
-        words, ends = np.empty((len(starts), 2), np.uint64), starts + lengths
-        hash_ranges(texts, starts, lengths, secret_words(secret), words)
-        columns["value_hash"] = hashes_as_column(
-            words, lengths, lambda at: texts[starts[at] : ends[at]].data, secret
-        )
+        columns["value_hash"] = _value_hashes(texts, starts, lengths, part)
     return columns
+
+
+def _value_hashes(texts: np.ndarray, starts: np.ndarray, lengths: np.ndarray, part: SplitToIndex) -> pa.Array:
+    secret, ends = part.hash_secret, starts + lengths
+    if part.values_as_json:
+        spelt, spans = texts.tobytes(), zip(starts.tolist(), ends.tolist(), strict=True)
+        values = [spelt[start:end] if end >= start else None for start, end in spans]
+        return value_hashes(values_as_compared(values), secret)
+    words = np.empty((len(starts), 2), np.uint64)
+    hash_ranges(texts, starts, lengths, secret_words(secret), words)
+    return hashes_as_column(words, lengths, lambda at: texts[starts[at] : ends[at]].data, secret)
 
 
 def _distinct_headers(

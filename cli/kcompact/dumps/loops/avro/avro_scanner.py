@@ -43,7 +43,7 @@ class AvroScanner:
         headers: Callable[[bytes], Headers],
         extra: frozenset[str],
     ) -> None:
-        file, self._hash_secret = part.file, part.hash_secret
+        file, self._part = part.file, part
         dialect: Dialect = file.dialect
         self._program, self._headers, self._extra = program, headers, extra
         self._rules = np.zeros(RULES, np.int64)
@@ -93,7 +93,7 @@ class AvroScanner:
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(self._data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
         try:
-            return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)
+            return contents_of(names, keys, *values, headers, self._headers, self._part)
         except DAMAGE as error:
             raise Misfit from error
 

@@ -63,7 +63,7 @@ class CsvScanner:
     cutting = None
 
     def __init__(self, part: SplitToIndex, extra: frozenset[str]) -> None:
-        file, self._hash_secret = part.file, part.hash_secret
+        file, self._part = part.file, part
         shape: CsvShape = file.shape
         dialect: Dialect = file.dialect
         self._dialect, self._extra = dialect, extra
@@ -115,7 +115,7 @@ class CsvScanner:
         headers = pa.Array.from_buffers(
             pa.large_binary(), rows.count, [None, pa.py_buffer(bounds), pa.py_buffer(cells)]
         ).cast(pa.binary())
-        return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)
+        return contents_of(names, keys, *values, headers, self._headers, self._part)
 
     def _headers(self, cell: bytes) -> Headers:
         """Raises ValueError where they cannot be read."""

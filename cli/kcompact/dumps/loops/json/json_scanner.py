@@ -53,7 +53,7 @@ class JsonScanner:
     is_table = False
 
     def __init__(self, part: SplitToIndex, names: JsonNames, extra: frozenset[str]) -> None:
-        file, self._hash_secret = part.file, part.hash_secret
+        file, self._part = part.file, part
         dialect: Dialect = file.dialect
         self._dialect, self._names, self._extra = dialect, names, extra
         self._read_headers = FieldRules(file, part.notes).to_headers
@@ -94,7 +94,7 @@ class JsonScanner:
         values = values_of(write_texts, window, rows, self._dialect.value.encoding, names)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
-        return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)
+        return contents_of(names, keys, *values, headers, self._headers, self._part)
 
     def _headers(self, spelt: bytes) -> Headers:
         """Raises ValueError where the rest of the line may count, or they cannot be read."""
