@@ -12,7 +12,7 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import asked_keys, read_keys
 from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report
 from kcompact.console import note, stderr
-from kcompact.dumps.json.canonical_keys import as_compared
+from kcompact.dumps.json.canonical_json import as_compared
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import key_at, key_histories
 from kcompact.options.groups import given_options

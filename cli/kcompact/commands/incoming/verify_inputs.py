@@ -19,7 +19,7 @@ from kcompact.dumps.files.at_hand import sha256_of, spool_folder
 from kcompact.dumps.files.containers import is_plain_path, lasting_path, open_plain
 from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.files.stored import is_without_parts
-from kcompact.dumps.json.canonical_keys import as_compared, is_spelt_variously
+from kcompact.dumps.json.canonical_json import as_compared, is_spelt_variously
 from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError, NoRecordsError
@@ -60,9 +60,9 @@ class Inputs:
         return None if is_in_order else (self.reference.earlier, self.after.earlier)
 
     @property
-    def has_json_values(self) -> bool:
+    def has_parsed_values(self) -> bool:
         """Whether one of the dumps that are compared does not tell how its values were spelt."""
-        return self.reference.has_json_values or self.after.has_json_values
+        return self.reference.has_parsed_values or self.after.has_parsed_values
 
 
 _OF_VALUES = {"changed-record", "different-value", "stale-value"}  # checks that compare values
@@ -75,7 +75,7 @@ def compared(inputs: Inputs, ask: Callable[[Inputs], VerifyOutcome]) -> VerifyOu
     Where values differ, and a dump does not tell how its own were spelt, they are read again as JSON.
     """
     outcome = ask(inputs)
-    if not inputs.has_json_values or _OF_VALUES.isdisjoint(tally.check for tally in outcome.tallies):
+    if not inputs.has_parsed_values or _OF_VALUES.isdisjoint(tally.check for tally in outcome.tallies):
         return outcome
     by_json = ask(replace(inputs, rows=inputs.rows.with_values_as_json()))
     is_same = by_json.tallies == outcome.tallies

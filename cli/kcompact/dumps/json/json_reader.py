@@ -10,7 +10,7 @@ import orjson
 
 from kcompact.dumps.dialects.dialect import DATA_ROLES, DataRole
 from kcompact.dumps.dialects.paths import Path, fields_read, members_beside, path_of, places_of
-from kcompact.dumps.json.canonical_keys import is_spelt_variously
+from kcompact.dumps.json.canonical_json import is_spelt_variously
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, repeated_in, require_shown
 from kcompact.dumps.json.json_text import (
     ParsedJson,
@@ -23,7 +23,7 @@ from kcompact.dumps.json.late_members import refuse_late
 from kcompact.dumps.json.transaction_markers import refuse_marker
 from kcompact.dumps.records.framed import CUT_HINT, MARK_WITHIN, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
-from kcompact.dumps.records.layout import VALUES_AS_JSON, DumpFile, SplitNotes
+from kcompact.dumps.records.layout import PARSED_VALUES, DumpFile, SplitNotes
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
@@ -220,7 +220,7 @@ class JsonReader:
     def _spelling(self, parsed: ParsedJson, role: DataRole, below: Path) -> bytes:
         """A JSON value that is no string: its exact text."""
         if role == "value":
-            self._rules.see(VALUES_AS_JSON)
+            self._rules.see(PARSED_VALUES)
         if role == "value" and not self._values:
             return b"?"
         if role == "key" and self._dialect.key.encoding != "json":

@@ -12,7 +12,7 @@ from kcompact.dumps.dialects.dialect import DataRole, Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.layout import VALUES_AS_JSON, DumpFile, NeedsExtra, SplitNotes
+from kcompact.dumps.records.layout import PARSED_VALUES, DumpFile, NeedsExtra, SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
 from kcompact.dumps.records.timestamps import DOUBTFUL, PER_MS, SMALLEST_NS, SMALLEST_US
 
@@ -200,7 +200,7 @@ class ScannedRows:
             notes.see(role, last - first - (0 if is_table else kinds[c.MISSING]))
             counts |= {ComposedName(f"{word}_{role}"): kinds[kind] for kind, word in _COUNTED.items()}
         if not is_table:
-            notes.see(VALUES_AS_JSON, int(np.count_nonzero(self[c.VALUE_KIND][first:last] == c.OTHER)))
+            notes.see(PARSED_VALUES, int(np.count_nonzero(self[c.VALUE_KIND][first:last] == c.OTHER)))
             sizes = (self[c.HEADERS_END] - self[c.HEADERS_START])[first:last]
             notes.see("headers", int(np.count_nonzero(sizes)))
         if self._dialect.timestamp_unit == "auto":

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.json.canonical_keys import values_as_compared
+from kcompact.dumps.json.canonical_json import values_as_compared
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.hash_loops import hash_ranges
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows

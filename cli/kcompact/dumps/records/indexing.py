@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kcompact.arrays import flags_of
 from kcompact.broker.log_names import LogName
-from kcompact.dumps.json.canonical_keys import values_as_compared
+from kcompact.dumps.json.canonical_json import values_as_compared
 from kcompact.dumps.records.content_hashes import ABSENT, value_hashes
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex

@@ -78,8 +78,11 @@ class Reject:
     hint: str | None = None
 
 
-VALUES_AS_JSON = "values as JSON"
-"""In ``SplitNotes.fields_seen``: records with a value that is JSON in JSON, so that its text is not known."""
+PARSED_VALUES, FILLED_HEADERS = "parsed values", "filled headers"
+"""In ``SplitNotes.fields_seen``, beside roles: records whose value is JSON within JSON, not a text of it.
+
+And that there are headers, where an index has ``headers_hash``: not how many.
+"""
 
 
 @dataclass

@@ -15,11 +15,18 @@ import pyarrow.compute as pc
 
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import at_hand
-from kcompact.dumps.json.canonical_keys import with_canonical_keys
+from kcompact.dumps.json.canonical_json import with_canonical_keys
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import windows
 from kcompact.dumps.records.indexing import count_replacements, count_time_steps, may_hold_replacements
-from kcompact.dumps.records.layout import DumpFile, NeedsExtra, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import (
+    FILLED_HEADERS,
+    DumpFile,
+    NeedsExtra,
+    Split,
+    SplitNotes,
+    SplitToIndex,
+)
 from kcompact.engine.meter import READ, Meter
 from kcompact.engine.passes.summaries import SplitSummary
 from kcompact.engine.progress import folder_watched
@@ -31,8 +38,6 @@ TASK_SHIFT = 14  # a split id is (number of its task << TASK_SHIFT) + number in 
 MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
 FEW_FILES = 100  # so many are read anew with every task
 _PLANS_REMEMBERED = 2
-FILLED_HEADERS = "filled headers"
-"""In ``SplitNotes.fields_seen`` of an index with ``headers_hash``: that a record has headers."""
 
 
 @dataclass(frozen=True)

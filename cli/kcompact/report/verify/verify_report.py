@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from kcompact.counted import counted
-from kcompact.dumps.json.canonical_keys import is_spelt_variously
+from kcompact.dumps.json.canonical_json import is_spelt_variously
 from kcompact.dumps.json.json_text import canonical
 from kcompact.errors import UnreadableError
 from kcompact.inert import json_document, markdown, markdown_code

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from kcompact.dumps.dialects.dialect import JSON
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.parquet.parquet_output import is_ours
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import FILLED_HEADERS, DumpFile, SplitNotes
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.dumps.writers.avro_writer import SCHEMA
 from kcompact.dumps.writers.text_writers import COLUMNS
-from kcompact.engine.passes.index_pass import FILLED_HEADERS, IndexPlan
+from kcompact.engine.passes.index_pass import IndexPlan
 
 
 def with_incomplete_headers(plan: IndexPlan) -> dict[int, str]:

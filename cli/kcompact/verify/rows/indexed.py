@@ -16,7 +16,7 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.note_checks import check_notes, notes_by_file
 from kcompact.dumps.records.content_hashes import SECRET_BYTES
-from kcompact.dumps.records.layout import VALUES_AS_JSON, DumpFile, SplitNotes
+from kcompact.dumps.records.layout import PARSED_VALUES, DumpFile, SplitNotes
 from kcompact.dumps.records.record import log_id_of
 from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
@@ -64,7 +64,7 @@ class Indexed:
     doubts: Mapping[DataRole, InputError] = field(default_factory=dict)  # see ``pipeline.without_doubt``
     words_for_null: frozenset[bytes] = frozenset()  # values that may be nulls, in CSV
     is_of_known_tools: bool = False
-    has_json_values: bool = False  # some values are JSON in JSON: how they were spelt is not known
+    has_parsed_values: bool = False  # of a record or more: how they were spelt is not known
 
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
@@ -163,7 +163,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterab
         doubts=doubts_about_nulls(dump, by_file),
         words_for_null=words_for_null(dump, by_file),
         is_of_known_tools=all(file.dialect.sure for file in dump.files),
-        has_json_values=any(notes.fields_seen.get(VALUES_AS_JSON) for notes in by_file.values()),
+        has_parsed_values=any(notes.fields_seen.get(PARSED_VALUES) for notes in by_file.values()),
     )
 
 

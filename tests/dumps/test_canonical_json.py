@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from dump_pipeline import open_one, read_by_tasks
-from kcompact.dumps.json.canonical_keys import as_compared
+from kcompact.dumps.json.canonical_json import as_compared
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
