@@ -28,7 +28,7 @@ def test_a_closed_pipe_ends_a_run_quietly(line: str) -> None:
     assert (process.returncode, complaint) == (0, "")
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.spark
 @pytest.mark.parametrize(
     "line", ["verify {1} {0}", "verify {1} {0} --format json", "inspect {0} --max-gaps 0"]
 )
@@ -74,7 +74,7 @@ def test_a_stream_that_is_closed_is_named(closed: str, line: str, complaint: str
 
 
 @needs_full_device
-@pytest.mark.everyday(1)
+@pytest.mark.spark
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2> >(:)"])
 @pytest.mark.parametrize("option", ["--annotations", "--verbose"])
 def test_the_exit_code_tells_what_cannot_be_annotated(redirection: str, option: str) -> None:

@@ -93,6 +93,7 @@ def test_what_kcat_says_about_itself_is_passed_over_and_counted(line: str, tmp_p
     assert "1 line skipped in which the tool talks about itself" in note
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("end", ["", ": exiting"])
 @pytest.mark.parametrize("record", [ENVELOPE, 'a:{"v":%d,"w":1}\n', "a\tvalue %d\n"])
 def test_what_kcat_says_in_the_midst_of_a_record_is_named(record: str, end: str, tmp_path: Path) -> None:

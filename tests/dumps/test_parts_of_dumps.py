@@ -36,6 +36,7 @@ def test_the_first_lines_are_read_as_in_the_whole(name: str, tmp_path: Path) -> 
         assert records == whole[: len(records)]
 
 
+@pytest.mark.everyday(70)
 @pytest.mark.parametrize("target", ["jsonl", "csv", "avro"])
 @pytest.mark.parametrize("name", TOLD)
 def test_a_record_that_is_converted_alone_is_read_back(name: str, target: str, tmp_path: Path) -> None:

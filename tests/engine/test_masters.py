@@ -60,6 +60,7 @@ def test_the_shipped_zip_can_be_imported_from(tmp_path: Path) -> None:
     assert run.stdout.strip() == str(shipped / "kcompact" / "dumps" / "layouts.py")
 
 
+@pytest.mark.slow
 def test_standard_input_is_refused_where_workers_may_be_elsewhere() -> None:
     run = subprocess.run(
         [sys.executable, "-P", "-m", "kcompact", "inspect", "-", "--master", "spark://127.0.0.1:1"],
@@ -88,6 +89,7 @@ def test_a_command_within_a_program_of_spark_submit_starts_its_own_spark() -> No
         assert (run.returncode, run.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 def test_the_file_that_spark_submit_runs_works_where_it_says() -> None:
     run = subprocess.run(
         [sys.executable, kcompact.__main__.__file__, "inspect", "-"],
@@ -101,6 +103,7 @@ def test_the_file_that_spark_submit_runs_works_where_it_says() -> None:
     assert run.stderr.startswith(b"error: -: workers of a cluster, or of spark-submit, cannot read")
 
 
+@pytest.mark.slow
 def test_a_spark_home_of_another_version_than_pyspark_is_named(tmp_path: Path) -> None:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.12-3.5.5.jar").touch()
