@@ -1,4 +1,4 @@
-"""Whole numbers as text: ASCII digits, no more of them than any of Kafka's numbers can have."""
+"""Whole numbers as text: ASCII digits, and not thousands of them."""
 
 import re
 

@@ -57,7 +57,7 @@ def printable_key(key: bytes | None, limit_bytes: int = LIMIT_BYTES) -> str:
         text = _whole_characters(shown, key).decode()
     except UnicodeDecodeError:
         return f"0x{shown.hex()}{cut}"
-    # The mark of a cut key may not come from a key.
+    # A character of a key must not look like the mark of a cut key.
     text = escaped(text.replace("\\", r"\\")).replace("…", r"\u2026")
     if _NEEDS_QUOTES.match(text):
         text = '"' + text.replace('"', r"\"") + '"'

@@ -1,4 +1,4 @@
-"""Starting Spark before the modules that need it are imported: either takes as long as the other."""
+"""Starting Spark in the background while the modules that need it are imported, which takes as long."""
 
 import os
 from collections.abc import Iterable, Iterator

@@ -113,7 +113,7 @@ class LogScanner:
             section.young = [None] * len(plan.young_limits_ms)
 
     def feed(self, records: LogRows, superseded: Mapping[str, Longs]) -> None:
-        """The next records of the log; ``superseded`` says by name (SUPERSEDED) what each takes away."""
+        """Scan the log's next records; ``superseded``: by name (SUPERSEDED), how much each takes away."""
         offset = records.rows.offset
         if not len(offset):
             return

@@ -24,7 +24,7 @@ class AbsentQuestion:
     """Keys that should be gone from a dump; ``before_name`` are dumps that may show where they were.
 
     ``null_hash`` is the ``value_hash`` of null, given where an event that deletes a row counts as a tombstone
-    although its value may hold that row; None: the value of every tombstone is null.
+    although its value may hold that row; None: no tombstone holds anything.
     """
 
     keys: tuple[bytes, ...]

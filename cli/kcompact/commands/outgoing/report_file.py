@@ -55,7 +55,7 @@ class ReportFile:
     publication: Publication
 
     def write(self, text: str) -> None:
-        """Write it whole or not at all. Raises OutputError."""
+        """Write the report whole or not at all. Raises OutputError."""
         with disk.explained(self.path):
             disk.write(self.publication.prepare(self.path), text.encode())
         self.publication.commit()

@@ -88,7 +88,7 @@ class StoredPublication:
             for name in REPORT_FILES:
                 write(self._output.report + name, (folder / name).read_bytes())
         except KcompactError:
-            with suppress(KcompactError):  # else the marker shows that the report is of no dump
+            with suppress(KcompactError):  # then the marker shows that the report is of no dump
                 self._delete(self._output.report + name for name in REPORT_FILES)
             raise
 

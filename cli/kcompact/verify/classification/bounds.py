@@ -124,7 +124,7 @@ class Bounds:
         return self.knowledge.last_missing_offset is not None and not self.knowledge.transactions_given
 
     def takes_for_committed(self, cleaned_end_offset: int) -> bool:
-        """Whether data that comes after a read_committed dump counts as what replaced other records."""
+        """Whether data below the cleaned end counts as committed though it follows a read_committed dump."""
         facts = self.knowledge
         is_behind = bool(facts.undecided) and not facts.open_in_batches
         return is_behind and facts.undecided[0].first_offset < cleaned_end_offset
@@ -136,9 +136,9 @@ class Bounds:
 
     @property
     def last_start_offset(self) -> int:
-        """The largest offset at which the log may start: with ``delete``, AFTER's first one.
+        """The largest offset at which the log may start: AFTER's first one; BEHIND_ALL if it has no record.
 
-        BEFORE_ALL: nothing can have moved the log start. BEHIND_ALL: AFTER has no record.
+        BEFORE_ALL: the policy is given without ``delete``, so nothing can have moved the log start.
         """
         if self.is_given("cleanup.policy") and "delete" not in self.policy.cleanup_policy:
             return BEFORE_ALL

@@ -59,7 +59,7 @@ class Evidence:
         return replace(self, mapped_up_to=max(self.mapped_up_to, self.mapped_if_it_was_reached))
 
     def ending_at(self, round_end_offset: int, *, is_map_roomy: bool = False) -> "Evidence":
-        """Add where a round ends (exclusive); unchanged where a full map may have ended it before.
+        """The evidence with the end of a round (exclusive); unchanged if a full map may have ended it before.
 
         ``is_map_roomy``: the map is known not to get full.
         """

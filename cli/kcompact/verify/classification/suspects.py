@@ -94,7 +94,10 @@ class Suspects:
 
     @cached_property
     def is_out_of_turn_for_certain(self) -> Flags:
-        """Whether a tombstone went by itself, though one that was due no later and was mapped stayed."""
+        """Whether a tombstone went by itself, but one that was due no later stayed.
+
+        Rounds are proven to have gone through the log up to the one that stayed.
+        """
         outlives, outlives_if_reached = self._outliving
         is_reached = self.classified.first_kept_tombstone <= self.mapped_up_to
         stays = outlives | (outlives_if_reached & is_reached)
