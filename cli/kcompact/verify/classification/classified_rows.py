@@ -82,7 +82,7 @@ class ClassifiedRows:
 
     @cached_property
     def is_outlived(self) -> Flags:
-        """Whether an older record of the key stayed, and none below the bound of rounds replaces this one.
+        """Whether an older record of the key stayed, and none below every round's bound replaces this one.
 
         A round that removed this record because of a later one would have removed the older one, too.
         """

@@ -25,7 +25,7 @@ def carries_headers(file: DumpFile) -> bool:
 
 
 def may_lack_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
-    """Whether headers may have been left out of a dump, so that no headers does not mean none in the topic.
+    """Whether a dump without headers may come from a topic with headers, which were not exported.
 
     In JSON no record has the field then, and the tool is unknown or writes headers only if asked to. A file
     that kcompact wrote has the field in any case; it is empty in all records then.
