@@ -1,6 +1,6 @@
 """Where the process begins: the console script, ``python -P -m kcompact``, or ``spark-submit`` of this file.
 
-Nothing is imported here but what Python has imported by itself, until the working folder is off its path.
+Until the working folder is off Python's path, this imports only modules that Python has imported by itself.
 """
 
 import gc
@@ -15,7 +15,7 @@ def main() -> int:
     _leave_other_sparks()
     _end_at_once_on_signals()
     _fill_closed_streams()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a locale other than UTF-8 has no sign for much of a dump
+    if isinstance(sys.stdout, io.TextIOWrapper):  # other locales than UTF-8 cannot encode all
         sys.stdout.reconfigure(errors="backslashreplace")
     from kcompact import app
     from kcompact.engine import signals
@@ -39,9 +39,9 @@ def _end_at_once_on_signals() -> None:
 
 
 def _fill_closed_streams() -> None:
-    """Open closed standard streams (``>&-``), so that no file of the run gets their numbers, and our output.
+    """Open standard streams that are closed (``>&-``), with replacements that nobody can read or write.
 
-    Their replacements can be neither read from nor written to.
+    Otherwise a file of the run would get the number of such a stream, and with it our output.
     """
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -55,10 +55,10 @@ def _fill_closed_streams() -> None:
 
 
 def _leave_other_sparks() -> None:
-    """Forget the Java of ``spark-submit``, or of ``pyspark``, whose program started this command.
+    """Do not use the Java of ``spark-submit`` or ``pyspark`` if their program started this command.
 
-    It has a session of that program. Only a file that ``spark-submit`` itself runs, this one or a script that
-    calls ``main``, is to use it.
+    That Java has a session of that program. Only a file that ``spark-submit`` runs itself may use it: this
+    one, or a script that calls ``main``.
     """
     is_submitted = sys.argv[0].endswith(".py") and getattr(sys.modules["__main__"], "__spec__", None) is None
     for name in () if is_submitted else ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
@@ -68,7 +68,8 @@ def _leave_other_sparks() -> None:
 def _leave_out_working_folder() -> None:
     """Take out of ``sys.path`` what Python put there for the working folder, or for folders below it."""
     try:
-        own = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  no pathlib yet; spark-submit's
+        # If spark-submit runs this file, Python has put the file's own folder there.
+        own = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  no pathlib yet
         if not sys.flags.safe_path and sys.path[0] in ("", os.getcwd(), own):  # noqa: PTH109  likewise
             del sys.path[0]
         if os.environ.get("PYTHONPATH") and not sys.flags.ignore_environment:

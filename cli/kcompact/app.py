@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _collecting_rarely() -> Iterator[None]:
     """Inside, Python looks for garbage after 100,000 new objects, not after 700.
 
-    Imports, and dumps of ten thousand files, make many objects that stay, and it would walk through them all.
+    Imports, and dumps of ten thousand files, make many objects that stay; each search would go through all.
     """
     usual = gc.get_threshold()
     gc.set_threshold(_NEW_OBJECTS, *usual[1:])
@@ -74,12 +74,12 @@ def _run(arguments: list[str]) -> int:
             if isinstance(left.__context__, BrokenPipeError):  # click would end the process with 1
                 raise left.__context__ from None
             raise
-        sys.stdout.flush()  # while somebody can still say that it fails
+        sys.stdout.flush()  # here, where a failure is still reported
     return result if isinstance(result, int) else ExitCode.OK
 
 
 def _check_working_folder() -> None:
-    """Raise InputError where relative paths would be nobody's, and Spark could not start."""
+    """Raise InputError if the working folder is gone: paths would lead nowhere, and Spark could not start."""
     try:
         os.getcwd()  # noqa: PTH109  pathlib takes 10 ms to import
     except FileNotFoundError as error:
@@ -87,7 +87,7 @@ def _check_working_folder() -> None:
 
 
 def _check_addresses() -> None:
-    """Raise EngineError where too little memory may be addressed to load what is written in C."""
+    """Raise EngineError if the process may address too little memory to load libraries written in C."""
     most_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
     if 0 <= most_bytes < _LEAST_ADDRESSES:
         raise EngineError(
@@ -97,7 +97,7 @@ def _check_addresses() -> None:
 
 
 def _name_temporary_folder_in_full() -> None:
-    """Java has a working folder of its own, in which ``TMPDIR=.`` would be another place."""
+    """Make ``TMPDIR`` absolute: Java has a working folder of its own, where ``.`` is another place."""
     if os.environ.get("TMPDIR"):
         os.environ["TMPDIR"] = os.path.abspath(os.environ["TMPDIR"])  # noqa: PTH100  no pathlib yet
 
@@ -112,13 +112,13 @@ def _failed(error: KcompactError) -> int:
 
 
 def _quiet_pipe() -> int:
-    """Nobody reads our stdout any more (``| head``): stop without a word, as other filters do."""
+    """Stop without a message where nobody reads stdout any more (``| head``), as other filters do."""
     sys.stdout = None  # nothing may flush into the closed pipe at exit
     return ExitCode.OK
 
 
 def _lost_stdout(error: OSError) -> int:
-    """Files name themselves in their errors: what does not is standard output."""
+    """Report an error of standard output, which names no file, unlike errors about files."""
     sys.stdout = None  # nothing may flush into it at exit
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     hint = "; ".join(getattr(error, "__notes__", [])) or None
@@ -126,10 +126,10 @@ def _lost_stdout(error: OSError) -> int:
 
 
 def _refused_place(error: OSError) -> KcompactError | None:
-    """The error for an argument that names what no file system holds, or that this user may not look into.
+    """The error to report for an OSError that the user can mend; None: it is a bug.
 
-    Which of them looks first is no matter. So where somebody removes what this run keeps beside them, or the
-    working folder.
+    An argument is too long for a file system, or in a folder that this user may not search; or the working
+    folder, or a folder of this run, was removed. Any code that looks at such a place may have raised it.
     """
     from kcompact.storage.replacing import too_long
     from kcompact.storage.scratch import removed_in_use
@@ -154,7 +154,7 @@ def _refused_place(error: OSError) -> KcompactError | None:
 
 
 def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
-    if isinstance(error.__cause__, KeyboardInterrupt):  # as Python 3.11 raises it where it makes a class
+    if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps it where it makes a class
         return ExitCode.INTERRUPTED
     from kcompact.console import say, stderr
     from kcompact.usage_errors import is_usage_error, plain_error

@@ -1,4 +1,4 @@
-"""Columns as numpy arrays, an element per row, and rows of tables that are alike."""
+"""Columns as numpy arrays with an element per row, and the merging of equal rows of a table."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,6 +16,9 @@ def flags_of(column: pa.Array | pa.ChunkedArray) -> Flags:
 
 
 def aggregated(rows: pa.Table, by: Sequence[str], how: Mapping[str, str]) -> pa.Table:
-    """Rows alike in ``by`` as one, in the order of the first of them; ``how``: Arrow's name, by column."""
+    """Rows that are equal in ``by``, merged, in the order of the first ones.
+
+    ``how``: by column, the name of Arrow's aggregation.
+    """
     grouped = rows.group_by([*by], use_threads=False).aggregate([*how.items()])
     return grouped.rename_columns([*by, *how])

@@ -27,10 +27,10 @@ _STYLES = {
 
 
 class _OurConsole(Console):
-    """A console that a run goes on without, to its own exit code: rich would end the process with 1."""
+    """A console that may fail without ending the run: rich would end the process with exit code 1."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """As rich does; what cannot be written to stderr has nowhere else to be said."""
+        """Print as rich does. An error of stderr is ignored, as there is no other place to report it."""
         try:
             super().print(*objects, **options)
         except OSError:
@@ -39,7 +39,7 @@ class _OurConsole(Console):
             self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
-        """Nobody reads any more (``| head``)."""
+        """Write nothing more, as nobody reads it (``| head``)."""
         _mute(self.file)
 
 
@@ -49,7 +49,7 @@ def _mute(stream: IO[str]) -> None:
 
 @contextmanager
 def read_or_not() -> Iterator[None]:
-    """Inside, what nobody reads any more goes nowhere, and the run goes on to its own exit code."""
+    """Inside, a broken pipe makes stdout silent, and the run goes on to its own exit code."""
     try:
         yield
     except BrokenPipeError:
@@ -57,7 +57,7 @@ def read_or_not() -> Iterator[None]:
 
 
 def _environment() -> Mapping[str, str]:
-    """The environment without a ``COLUMNS`` that is no width: into one of 0, rich prints nothing at all."""
+    """The environment without a ``COLUMNS`` that is no width: with a width of 0, rich prints nothing."""
     if (whole_number(os.environ.get("COLUMNS", "1")) or 0) > 0:
         return os.environ
     return {name: text for name, text in os.environ.items() if name != "COLUMNS"}
@@ -69,7 +69,7 @@ def _console(*, is_stderr: bool) -> _OurConsole:
 
 stdout = _console(is_stderr=False)
 stderr = _console(is_stderr=True)
-_alarm = _console(is_stderr=True)  # heard in spite of --quiet
+_alarm = _console(is_stderr=True)  # prints in spite of --quiet
 
 
 @contextmanager
@@ -104,6 +104,6 @@ def finding(text: str) -> None:
 
 
 def _line(level: str, text: str) -> Text:
-    """The message; credentials in an address that it quotes are nobody's business."""
+    """The message, with credentials masked in addresses that it quotes."""
     hidden = _CREDENTIALS.sub(r"\1\2***@", text)
     return Text.assemble((f"{level}: ", _STYLES[level]), terminal(hidden))

@@ -1,11 +1,11 @@
-"""Whole numbers as text: ASCII digits, no more of them than any of Kafka's numbers can have."""
+"""Whole numbers as text: ASCII digits, and not thousands of them."""
 
 import re
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 LARGEST_OFFSET = LONG_MAX - 1  # so that the end after it is a long, too
-_WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # leading zeros are nobody's business, up to a point
+_WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # leading zeros are allowed, up to a limit
 
 
 def whole_number(text: str) -> int | None:

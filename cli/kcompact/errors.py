@@ -34,11 +34,11 @@ class InputError(KcompactError):
 
 
 class NoRecordsError(InputError):
-    """A file holds no record at all. As AFTER it is what a compaction may leave, elsewhere likely no dump."""
+    """A file holds no record at all. A compaction may leave it as AFTER; elsewhere it is likely no dump."""
 
 
 class StoreError(InputError):
-    """A store does not do what it is asked, which is no fault of the object that it was asked for."""
+    """A store does not do what it is asked, for a reason that is not in the object it was asked for."""
 
 
 class OutputError(KcompactError):

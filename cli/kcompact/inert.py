@@ -45,15 +45,15 @@ def _spelled_out(value: Any) -> Any:
 def markdown(text: str) -> str:
     """Text that is no markup, link, image, HTML, mention or table cell border in Markdown."""
     quiet = _MARKDOWN_SPECIAL.sub(r"\\\1", terminal(text))
-    # A zero-width-free way to keep links and mentions from being made of plain words.
+    # Entities keep links and mentions from being made of plain words, without zero-width characters.
     return quiet.replace("@", "&#64;").replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 
 
 def markdown_code(text: str) -> str:
     """A code span, also within a table: the one place where mentions and issue numbers stay text.
 
-    GitHub looks for those in what is rendered, where no escape is left. A backtick would end the span and a
-    bar the table's cell: both are spelled out.
+    GitHub looks for mentions in the rendered text, where escapes are gone. A backtick would end the span and
+    a bar the table's cell: both are spelled out.
     """
     return "`" + terminal(text).replace("`", r"\x60").replace("|", r"\x7c") + "`" if text else ""
 

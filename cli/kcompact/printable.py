@@ -21,7 +21,7 @@ _RUNNER_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\w*\[)")
 def escaped(text: str) -> str:
     """``text`` with every character that does not show (controls, bidi marks, odd blanks) as an escape.
 
-    Backslashes stay, so that doing it twice changes nothing.
+    Backslashes stay, so that applying this twice changes nothing more.
     """
     if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
         return text
@@ -29,9 +29,9 @@ def escaped(text: str) -> str:
 
 
 def terminal(text: str) -> str:
-    """One line in which nothing moves the cursor, changes colours, hides, turns the direction of writing.
+    """The text as one line that cannot move the cursor, change colours, hide text or turn its direction.
 
-    Nor does a CI runner that sees it in its log find a command in it. Twice is the same as once.
+    A CI runner that has it in its log finds no command in it. Applying this twice changes nothing more.
     """
     return _RUNNER_COMMAND.sub(_spelled_out, escaped(text))
 
@@ -57,7 +57,7 @@ def printable_key(key: bytes | None, limit_bytes: int = LIMIT_BYTES) -> str:
         text = _whole_characters(shown, key).decode()
     except UnicodeDecodeError:
         return f"0x{shown.hex()}{cut}"
-    # The mark of a cut key may not come from a key.
+    # A character of a key must not look like the mark of a cut key.
     text = escaped(text.replace("\\", r"\\")).replace("…", r"\u2026")
     if _NEEDS_QUOTES.match(text):
         text = '"' + text.replace('"', r"\"") + '"'

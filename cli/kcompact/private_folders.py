@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 
 def user_cache_folder() -> Path | None:
-    """``kcompact`` in the user's cache folder, if that is ours; it need not exist yet."""
+    """``kcompact`` in the user's cache folder, which need not exist yet; None: it is not ours alone."""
     home = os.environ.get("HOME")
     cache_home = os.environ.get("XDG_CACHE_HOME")
     if not home or not (cache_home or Path(home).is_dir()):
@@ -38,7 +38,7 @@ def _is_ours_alone(status: os.stat_result) -> bool:
 
 
 def opened_private(path: Path) -> BinaryIO:
-    """A regular file that only we can write: no link is followed, nobody at a pipe's other end waited for.
+    """Open a regular file that only we can write, without following a link or waiting at a pipe.
 
     Raises OSError.
     """
@@ -56,5 +56,5 @@ def make_private(folder: Path) -> None:
 
 
 def may_keep_caches() -> bool:
-    """Not on a build machine: it would make a cache in every job, and throw it away."""
+    """Whether caches are worth making: not on a build machine, which throws them away after each job."""
     return os.environ.get("CI", "").lower() in ("", "0", "false")

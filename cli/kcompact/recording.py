@@ -1,7 +1,7 @@
 """``python -m kcompact.recording CACHE``: make Java's ahead-of-time cache (``engine.startup.aot_cache``).
 
-One run that Java watches, in the background, one at a time. Nobody else watches this process: it prints
-nothing, and a failure leaves no cache.
+Java records one training run, in the background; only one process does so at a time. Nobody sees its output,
+so it prints nothing, and a failure leaves no cache.
 """
 
 import fcntl

@@ -161,7 +161,7 @@ def help_of(command: str | None) -> str:
 
 def asked_for(arguments: Sequence[str]) -> str | None:
     """The help that a command line asks for; None: it asks for something else."""
-    words = list(takewhile(lambda argument: argument != "--", arguments))  # files may have any name behind it
+    words = list(takewhile(lambda argument: argument != "--", arguments))  # after it, all words are files
     command = next((word for word in words if not word.startswith("-")), None)
     if not arguments or _HELP_WORDS & set(words) or (command is None and "--help-all" in words):
         return help_of(command)

@@ -22,7 +22,7 @@ def is_usage_error(error: Exception) -> bool:
 
 
 def plain_error(error: Any, arguments: Sequence[str]) -> KcompactError:
-    """A usage error of Typer as one of ours. Where it does not say of which command, the arguments do."""
+    """A usage error of Typer as one of ours. If it does not name its command, ``arguments`` do."""
     context = getattr(error, "ctx", None)
     commands = [word for word in arguments if word in HELP]
     command = " ".join(["kcompact", *commands[:1]]) if context is None else context.command_path
@@ -39,7 +39,7 @@ def plain_error(error: Any, arguments: Sequence[str]) -> KcompactError:
 
 
 def _commands_with(context: Any, option: str | None) -> list[str]:
-    """The commands that have an option which the one of the context has not."""
+    """The commands that have an option which the context's command lacks."""
     if context is None or option is None:
         return []
     commands = context.find_root().command.commands
@@ -58,7 +58,7 @@ def _sentence(error: Any) -> str:
 
 
 def _value_and_why(error: Any, parameter: Any) -> str:
-    """``" yaml: not one of text, json, markdown"``."""
+    """The value and what is wrong with it, as in ``" yaml: not one of text, json, markdown"``."""
     details = _details(error)
     kind = details.get("type", "")
     entered_text = details.get("input")

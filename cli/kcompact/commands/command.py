@@ -29,10 +29,10 @@ class Command:
     """The exit code where something was left out and the command itself found nothing."""
 
     def execute(self) -> int:
-        """Do it, and return the exit code.
+        """Do the work, and return the exit code.
 
         With ``--keep-going`` a command that meets files that it cannot read begins anew without their logs.
-        That is then what the last line says.
+        The last line that it prints then says so.
         """
         command = self
         while True:
@@ -52,7 +52,7 @@ class Command:
         raise NotImplementedError
 
     def read_options(self) -> ReadOptions:
-        """How its dumps are read."""
+        """How the command's dumps are read."""
         return read_options(self.reading, self.left_out)
 
     def _other_files(self) -> list[str]:
@@ -62,11 +62,11 @@ class Command:
         return [path for group in groups for path in group.files if path]
 
     def notes_on_left_out(self, *, quotes: bool = True) -> list[str]:
-        """For reports: what is not in them. ``quotes`` of what cannot be read may hold keys."""
+        """Notes on what a report leaves out. ``quotes``: unreadable text is quoted, which may hold keys."""
         return [] if self.left_out == NOTHING_LEFT_OUT else [described(self.left_out, quotes=quotes)]
 
     def notes_on_filters(self) -> list[str]:
-        """For answers about a dump as a whole: of which logs they are."""
+        """Notes on filters, for answers that would otherwise be about a whole dump."""
         reading = self.reading
         given = [f"--topic {topic}" for topic in reading.topic]
         given += [] if reading.partitions is None else [f"--partitions {reading.partitions}"]

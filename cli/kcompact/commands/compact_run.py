@@ -136,7 +136,7 @@ class CompactCommand(Command):
         to = self.output.to if self.output.to in TARGETS else None
         choice = OutputChoice(self.output.output, self.output.report, self.output.no_report, to)
         names = name_outputs(self.dumps, files_named(self.dumps, self.left_out), choice)
-        # Of a part of the dump, the output would take the place of all of it.
+        # If only a part of the dump is read, its output must not take the place of the whole dump.
         replaces_input = self.output.overwrite and not self.reading.is_of_part
         targets = [
             names.result and WrittenPath(names.result, "-o", replaces_input=replaces_input),

@@ -82,7 +82,7 @@ class DirtyRatioCommand(Command):
     def _scan(
         self, stack: ExitStack, policies: Policies, what_if: WhatIfPolicies
     ) -> tuple[list[ScannedLog], Dump, list[str]]:
-        """Scan the dump, which stays open as long as ``stack``; what is to be said of it."""
+        """The scanned logs, the dump, which stays open as long as ``stack``, and notes on it."""
         place = self.log_options.state_place
         state = stack.enter_context(open_state(place, writes=False, must_exist=True)) if place else None
         context = self.log_options.context()
@@ -115,7 +115,7 @@ class DirtyRatioCommand(Command):
         logs: Sequence[ScannedLog],
         notes: list[str],
     ) -> DirtyRatioReport:
-        policies.for_topics(log.log.topic for log in logs)  # notes files about other topics
+        policies.for_topics(log.log.topic for log in logs)  # adds notes on config files of other topics
         reports = [report_log(log) for log in logs]
         all_notes = [
             *dump.notes,
@@ -133,7 +133,7 @@ class DirtyRatioCommand(Command):
         )
 
     def _retention_notes(self) -> list[str]:
-        """On options that no figure follows: retention comes after the round (R52)."""
+        """A note on given options that change no figure, as retention comes after the round (R52)."""
         given = {"--retention-ms": self.policy.retention_ms, "--retention-bytes": self.policy.retention_bytes}
         names = ", ".join(name for name, text in given.items() if text is not None)
         question = "what cleaning brings; kcompact compact --dry-run shows what retention would delete"
@@ -152,7 +152,7 @@ class DirtyRatioCommand(Command):
 
 
 def _settings(policies: Policies, what_if: WhatIfPolicies) -> list[TopicSettings]:
-    """The configured ones first, then those of each what-if row."""
+    """The configured settings first, then those of each what-if row."""
     return [
         TopicSettings(policies.topic_policies()),
         *(TopicSettings(of_row.topic_policies(), row.rerolls, row.values) for row, of_row in what_if),

@@ -65,6 +65,6 @@ class InspectCommand(Command):
 
 
 def _is_wanted(log: LogName, options: ReadOptions) -> bool:
-    """Whether the filters leave a log in: what is not read is not missed."""
+    """Whether the filters let a log be read; the ends of other logs are not checked."""
     of_topic = not options.topics or log.topic in options.topics
     return of_topic and (not options.partitions or any(log.partition in span for span in options.partitions))

@@ -1,4 +1,4 @@
-"""Starting Spark before what needs it is imported: Java takes as long to start as Python to import."""
+"""Starting Spark in the background while the modules that need it are imported, which takes as long."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -14,22 +14,22 @@ from kcompact.storage.object_stores import is_address
 NUMBA_MISSED = (
     "numba is not installed for this Python: large dumps are read several times slower (pip install numba)"
 )
-_NAMES_LOOKED_AT = 100  # of files: which loops they will need shows in the first ones as a rule
+_NAMES_LOOKED_AT = 100  # of files: as a rule the first ones show which loops all will need
 
 
 @contextmanager
 def spark_starting(dumps: Iterable[str], run: RunOptions, worker_module: str) -> Iterator[None]:
-    """Start Spark for the command inside, quiet if asked to be. Raises InputError for a missing dump.
+    """Start Spark for the command that runs within, quietly if asked. Raises InputError for a missing dump.
 
-    ``worker_module``: what its tasks need, which workers import while Java starts.
+    ``worker_module``: the module that the command's tasks need; workers import it while Java starts.
     """
     dumps = list(dumps)
     with ExitStack() as stack:
         stack.enter_context(listings_kept())
         input_bytes = _input_bytes(dumps)
         files = [] if input_bytes is None else find_files(dumps)[:_NAMES_LOOKED_AT]
-        if run.quiet:  # first: what is found while Java is started is no news either
-            from kcompact.console import quietly  # else later: its library would keep Java waiting for 40 ms
+        if run.quiet:  # first, so that notes made while Java is started are not shown either
+            from kcompact.console import quietly  # if not quiet, later: its library would delay Java by 40 ms
 
             stack.enter_context(quietly(True))
         if input_bytes is not None:
@@ -45,7 +45,7 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, worker_module: str) ->
 
 
 def _bytes_of(path: str) -> int:
-    return stored_bytes(path) if is_address(path) else os.stat(path).st_size  # noqa: PTH116  of ten thousand
+    return stored_bytes(path) if is_address(path) else os.stat(path).st_size  # noqa: PTH116  faster
 
 
 def _input_bytes(dumps: list[str]) -> int | None:

@@ -95,7 +95,7 @@ class VerifyCommand(Command):
             outcome = replace(outcome, assumed=(*outcome.assumed, *notes)).without(self.left_out)
             for dump in filter(None, inputs.dumps):
                 dump.check_unmoved()
-            for text in dict.fromkeys(policies.notes):  # asked for topics of both dumps
+            for text in dict.fromkeys(policies.notes):  # there twice if for topics of both dumps
                 note(text)
             self._show(outcome, file)
         if outcome.is_undecided:
@@ -128,7 +128,7 @@ class VerifyCommand(Command):
             raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
 
     def _folds(self, policies: Policies) -> bool:
-        """Whether no option makes it necessary to keep a row of every record."""
+        """Whether no option requires a row of every record, so that dumps may be read folded."""
         return (
             self.verification.asks_for_compaction
             and len(self.dumps) > 1

@@ -18,14 +18,14 @@ from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmente
 from kcompact.rules.ratio import DirtyRatio, compaction_delay_ms, segmented_ratio
 
 Values = tuple[tuple[str, str], ...]
-"""Configs that are listed: (name, value as given)."""
+"""Configs of one what-if row: (name, value as given)."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A policy to look at a log under; ``reroll``: as if known segments had been rolled by that policy.
+    """A policy to assess a log under. ``reroll``: as if known segments had been rolled by that policy.
 
-    ``values`` are the listed configs that it has; the configured setting has none. ``rolled_by``: the policy
+    ``values`` are the configs of its what-if row; the configured setting has none. ``rolled_by``: the policy
     by which the log's segments were rolled, if that is another one.
     """
 
@@ -47,14 +47,14 @@ class ScannedLog:
 
     @property
     def share_on_disk(self) -> float:
-        """Bytes of known segments for each byte of their records alone in batches, uncompressed."""
+        """Bytes of known segments for each byte of their records, uncompressed and each in its own batch."""
         known, alone = sum(s.size_bytes for s in self.context.segments or ()), self.scan.end["bytes"]
         return min(1.0, known / alone) if known and alone else 1.0
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Records and bytes (a broker's) that cleaning up to some offset would remove. Rounds run until clean."""
+    """Records and bytes (as a broker has them) that cleaning up to some offset removes, in enough rounds."""
 
     superseded_records: int = 0
     superseded_bytes: int = 0
@@ -140,9 +140,10 @@ def assess(log: ScannedLog, setting: Setting) -> Dirtiness:
 
 
 def estimate(log: ScannedLog, setting: Setting) -> Dirtiness:
-    """The log as if all had been cleaned once below the first record whose key came before.
+    """The log as if all below the first record whose key came before had been cleaned once.
 
-    An estimate for dumps without a checkpoint: no cleaner can have passed that record. The gain is empty.
+    An estimate for dumps without a checkpoint: no cleaner can have passed that record, or the earlier one of
+    its key would be gone. The gain is empty.
     """
     bounds = log_bounds(log.context, log.scan.first_offset, log.scan.last_offset + 1)
     start = log.scan.estimated.start
@@ -194,7 +195,7 @@ def mark_at(scan: LogScan, offset: int) -> Mark:
 
 
 def _rolling(setting: Setting, context: LogContext) -> RollSettings | None:
-    """How the log's segments are to be rolled; None where they are known, or where there are none."""
+    """How the log's segments are to be rolled; None: they are known, or the policy rolls none."""
     rolls, policy = setting.reroll or context.segments is None, setting.rolled_by or setting.policy
     return roll_settings(policy) if rolls and is_rolled(policy) else None
 
@@ -221,7 +222,10 @@ def _rolled_segments(log: ScannedLog, index: int) -> tuple[SegmentState, ...]:
 
 
 def _known_segments(scan: LogScan, context: LogContext) -> tuple[SegmentState, ...]:
-    """Known sizes and file times; timestamps of batches (markers have some too), or of records."""
+    """Segments with known sizes and file times, and timestamps of their batches, or else of their records.
+
+    Batches are better, as markers have timestamps, too.
+    """
     segments = context.segments or ()
     bases = [segment.base_offset for segment in segments]
     times: list[list[tuple[int, int]]] = [[] for _ in segments]  # (first, largest) of each part of a segment

@@ -1,6 +1,7 @@
 """From a dump to one scan per log: the part of ``dirty-ratio`` that runs in Spark's tasks.
 
-Where a key's records meet it shows what each supersedes; then each log is scanned once.
+First the records of each key are brought together, which shows what each supersedes. Then each log is scanned
+once.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -38,7 +39,7 @@ from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """The policies to look at a dump's logs under; ``reroll`` and ``values`` as in ``Setting``."""
+    """The policies to assess a dump's logs under; ``reroll`` and ``values`` as in ``Setting``."""
 
     policies: TopicPolicies
     reroll: bool = False
@@ -52,9 +53,9 @@ class TopicSettings:
 def scan_dump(
     spark: SparkSession, dump: Dump, beside: Beside, settings: Sequence[TopicSettings], folder: Path
 ) -> tuple[list[ScannedLog], list[str]]:
-    """Every log of the dump, by topic and partition, and notes. Raises InputError.
+    """The scans of all logs of the dump, in the order of topics and partitions, and notes. Raises InputError.
 
-    ``settings`` are those to scan it for, the configured ones first.
+    ``settings`` are those that the scans must suffice for, the configured ones first.
     """
     plan = plan_index(dump, folder)
     if len(plan.tasks) == 1:
@@ -89,7 +90,7 @@ def _scanned_logs(
 def _with_segments(
     index: RecordIndex, contexts: Mapping[int, LogContext], configured: TopicSettings
 ) -> dict[int, LogContext]:
-    """Segments of batches, named or rolled, count where the batches reach the dump's end."""
+    """The contexts, with the segments of their batches, named or rolled, where these reach the dump's end."""
     known = {}
     for log_id, whole in merged(index.summaries).items():
         log, policy = contexts[log_id], configured.of(index.names[log_id].topic).policy
@@ -102,7 +103,7 @@ def _with_segments(
 def scan_logs(
     keyed: Stage, shares: Shares, lookups: Mapping[int, Lookup], plans: Mapping[int, ScanPlan]
 ) -> dict[int, LogScan]:
-    """Scans by log id; records that are in the dump once more at their offset count once.
+    """Scans by log id; records that the dump holds several times at one offset count once.
 
     ``keyed`` is what ``tracked.send_index`` sent.
     """
@@ -112,10 +113,10 @@ def scan_logs(
 
 
 def with_superseded(rows: pa.Table, plans: Collection[ScanPlan]) -> pa.Table:
-    """``superseded_NAME`` columns: what each record takes away from the totals below and at its offset.
+    """Add columns ``superseded_NAME``: the amounts by which each record lowers the totals (SUPERSEDED).
 
-    A record of the dirty section supersedes the one before it in that section, or, as its key's first
-    there, all that the clean section still holds of the key (duplicates there are nobody's).
+    A record of the dirty section supersedes the one of its key before it in that section. The first one
+    supersedes all that the clean section still holds of the key (there, nothing supersedes duplicates).
     """
     keys = KeyOrder.of(rows)
     mapped = keys.is_mapped & ~keys.is_repeated

@@ -1,8 +1,8 @@
-"""One scan over a log in offset order: everything that ``dirty-ratio`` and its what-if tables ask of records.
+"""One scan over a log in offset order, for all that ``dirty-ratio`` and its what-if tables need of records.
 
-Figures are running totals. They are noted wherever some bound could be (segment bases under every
-setting, the first record that a minimum lag protects, the last stable offset), so that the figures below
-each bound are looked up afterwards and no record is read twice.
+Figures are running totals. They are noted wherever some bound could be (segment bases under every setting,
+the first record that a minimum lag protects, the last stable offset). So the figures below each bound can be
+looked up afterwards, and no record is read twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 TOTALS = (
     "records",
     "bytes",
-    "superseded_bytes",  # of records whose successor has come
+    "superseded_bytes",  # of records whose successor is below the offset, too
     "superseded_records",
     "keyless_bytes",
     "keyless_records",
@@ -113,7 +113,7 @@ class LogScanner:
             section.young = [None] * len(plan.young_limits_ms)
 
     def feed(self, records: LogRows, superseded: Mapping[str, Longs]) -> None:
-        """The next records of the log; ``superseded`` says by name (SUPERSEDED) what each takes away."""
+        """Scan the log's next records; ``superseded``: by name (SUPERSEDED), how much each takes away."""
         offset = records.rows.offset
         if not len(offset):
             return
@@ -121,7 +121,7 @@ class LogScanner:
         running = self._running_totals(records, superseded)
         self._note_section(self.scan.dirty, records, running, self._plan.first_dirty_offset)
         repeats = offset[records.previous_offset >= 0]
-        if self._repeats_from is None and len(repeats):  # a log start above them makes it dirty from there on
+        if self._repeats_from is None and len(repeats):  # a known first dirty offset may be above them
             self._repeats_from = max(int(repeats[0]), self._plan.first_dirty_offset)
         if self._repeats_from is not None:
             self._note_section(self.scan.estimated, records, running, self._repeats_from)

@@ -14,7 +14,7 @@ _MOST_STEPS = 4  # policy, lag, roll, ratio; each is needed at most once
 
 @dataclass(frozen=True)
 class ConfigChange:
-    """One config, as Kafka spells it and its value; ``before`` is what to set back afterwards."""
+    """One config, with name and value as Kafka spells them; ``before`` is the value to restore afterwards."""
 
     name: str
     value: str
@@ -23,7 +23,7 @@ class ConfigChange:
 
 @dataclass(frozen=True)
 class Remedy:
-    """How to make a log eligible now. ``waits_for``: what is missing besides, and no config can do."""
+    """How to make a log eligible now. ``waits_for``: what is needed besides and no config can bring about."""
 
     changes: tuple[ConfigChange, ...]
     waits_for: str | None = None

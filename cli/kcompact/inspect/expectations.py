@@ -10,14 +10,14 @@ from kcompact.errors import InputError
 from kcompact.inspect.inspection import LogFacts, TopicFacts
 from kcompact.inspect.severity import InspectFinding, Level
 
-# ``orders:0:1199`` as kafka-get-offsets.sh prints it, or the same three apart by blanks.
+# ``orders:0:1199`` as kafka-get-offsets.sh prints it, or the same three fields separated by blanks.
 _LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)[:\s]\s*(?P<partition>[0-9]+)[:\s]\s*(?P<end>[0-9]+)")
 _HINT = "kafka-get-offsets.sh --time latest prints such lines"
 
 
 @dataclass(frozen=True)
 class Expectations:
-    """The most that is allowed over all logs (None: any number), and log end offsets (exclusive) by log."""
+    """The largest counts allowed over all logs (None: any), and log end offsets (exclusive) by log."""
 
     max_null_keys: int | None = None
     max_cross_partition_keys: int | None = None
@@ -28,7 +28,7 @@ class Expectations:
 def check_expectations(
     logs: Sequence[LogFacts], topics: Iterable[TopicFacts], expected: Expectations
 ) -> list[InspectFinding]:
-    """An error for every limit that is exceeded, and what is wrong with the ends of logs."""
+    """An error for every limit that is exceeded, and findings on logs that do not end as expected."""
     shared = sum(topic.shared_keys for topic in topics)
     gaps, null_keys = sum(log.gaps.count for log in logs), sum(log.null_keys for log in logs)
     limits = [
@@ -82,7 +82,8 @@ def _wrong_end(end: int, present_end: int | None) -> tuple[Level, str, str]:
 def read_end_offsets(path: str) -> dict[LogName, int]:
     """Log end offsets (exclusive) by log; ``#`` starts a comment. Raises InputError.
 
-    A file without any is one, too: it may well come from a command that failed, and would expect nothing.
+    A file without any offset is an error, too: it may come from a command that failed, and would check
+    nothing.
     """
     ends: dict[LogName, int] = {}
     for number, line in numbered_lines(path):

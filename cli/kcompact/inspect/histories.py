@@ -23,7 +23,7 @@ from kcompact.inspect.placement.partitioners import PARTITIONERS
 from kcompact.printable import printable_key
 
 SCHEMA_VERSION = 1
-MOST_RECORDS_OF_A_TASK = 200_000  # of all keys asked for: they are collected on the driver
+MOST_RECORDS_OF_A_TASK = 200_000  # for all keys together: the driver collects them
 _COLUMNS = ("log_id", "key", "offset", "timestamp_ms", "is_tombstone", "record_bytes")
 _PARTITIONERS = PARTITIONERS[:2]  # of the Java client and of librdkafka, the two that nearly all use
 
@@ -42,7 +42,7 @@ class KeyRecord:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Where it is; exports that overlap hold one place twice."""
+        """Topic, partition and offset; a dump of overlapping exports holds records of one place twice."""
         return self.topic, self.partition, self.offset
 
     @property
@@ -68,7 +68,7 @@ class KeyHistory:
 
     @property
     def remarks(self) -> list[str]:
-        """Oddities of the record, in words."""
+        """Oddities of the key's records, in words."""
         if not self.records:
             return ["no record of this key is in the dump"]
         latest = [record for record in self.records if record.superseded_by_offset is None]
@@ -152,7 +152,7 @@ def _without_runs(reader: TaskReader) -> bytes:
 
 
 def _partition_counts(names: Iterable[LogName]) -> dict[str, int]:
-    """The least number of partitions that a topic must have, by the dump; by topic."""
+    """By topic, the smallest number of partitions that it can have, as far as the dump shows."""
     counts: dict[str, int] = {}
     for log in names:
         counts[log.topic] = max(counts.get(log.topic, 0), log.partition + 1)
@@ -160,7 +160,7 @@ def _partition_counts(names: Iterable[LogName]) -> dict[str, int]:
 
 
 def _refuse_too_many(records: Mapping[bytes, list[KeyRecord]], counts: Mapping[bytes, int]) -> None:
-    """Raise InputError for more records than were sent: a part of a history cannot show which ones stay."""
+    """Raise InputError if a key has more records than were sent: a partial history cannot show which stay."""
     for key, count in counts.items():
         if count > len(records[key]):
             raise InputError(

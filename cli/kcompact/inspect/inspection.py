@@ -82,10 +82,10 @@ class LogFacts:
     live_keys: int = 0
     deleted_keys: int = 0
     single_record_keys: int = 0
-    lossy_keys: int = 0
-    late_keys: int = 0
-    delete_events: int = 0
-    unmarked_delete_keys: int = 0
+    lossy_keys: int = 0  # they contain U+FFFD
+    late_keys: int = 0  # an earlier record of the key has a later timestamp than the latest one
+    delete_events: int = 0  # of Debezium
+    unmarked_delete_keys: int = 0  # with a delete event of Debezium, and no tombstone after it
     superseded_bytes: int = 0
     tombstones: int = 0
     tombstone_ages: dict[str, int] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class SharedKey:
 
 @dataclass(frozen=True)
 class Placed:
-    """A partitioner that fits, and for how many of the keys looked at only this one does."""
+    """A partitioner that explains where keys are, and how many of those looked at it alone explains."""
 
     partitioner: str
     clients: str
@@ -170,7 +170,7 @@ class PlacementFacts:
     kind: str
     text: str  # in a sentence
     explained: int = 0
-    looked_at: int = 0  # keys and the partitions that hold them; a sample of a large topic
+    looked_at: int = 0  # pairs of a key and a partition that holds it; of a large topic, a sample
     placed: tuple[Placed, ...] = ()
     changes: tuple[Change, ...] = ()
 

@@ -1,4 +1,4 @@
-"""A dump in words: remarks in sentences, none of which is an error, and all of it in one line."""
+"""A dump in words: remarks as sentences, none of which is an error, and a verdict in one line."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -7,10 +7,10 @@ from kcompact.inspect.inspection import LogFacts, TopicFacts
 from kcompact.inspect.severity import InspectFinding, Level
 from kcompact.rules.capacity import DEFAULT_BUFFER_BYTES
 
-_HARDLY = 0.1  # share of records that compaction has to remove to be worth a word
-_ENOUGH_KEYS = 100  # below, nothing is said about growth
-_STEADY = 0.8
-_SETTLED = 0.05
+_HARDLY = 0.1  # if compaction removes a smaller share of the records, it hardly helps
+_ENOUGH_KEYS = 100  # if there are fewer, nothing is said about growth
+_STEADY = 0.8  # new keys of a log's second half for each one of its first half
+_SETTLED = 0.05  # share of all keys that are new in the last three tenths
 
 
 def remarks_on(
@@ -136,7 +136,7 @@ def _gaps(logs: Sequence[LogFacts]) -> Iterator[InspectFinding]:
 
 
 def verdict(logs: Sequence[LogFacts], findings: Sequence[InspectFinding]) -> str:
-    """One sentence or two."""
+    """The verdict on a dump: counts of records and keys, what compaction can do, whether keys keep coming."""
     records = sum(log.records for log in logs)
     if not records:
         return "the dump holds no records"
@@ -154,7 +154,7 @@ def _saving(logs: Sequence[LogFacts], records: int, keys: int) -> str:
         return "no record has a key, so there is nothing to compact by"
     if records == 1:
         return "one record leaves nothing to compact"
-    # Records that are repeated may be those without key: a log's smaller count of the two is doubtful.
+    # Repeated records may be the same ones as those without a key, so only the larger count is subtracted.
     superseded = records - keys - sum(max(log.null_keys, log.repeated_offsets) for log in logs)
     most = "up to " if any(log.null_keys and log.repeated_offsets for log in logs) else ""
     if superseded < _HARDLY * records:
@@ -177,7 +177,7 @@ def _growth(logs: Sequence[LogFacts], keys: int) -> str | None:
 
 
 def _grave_findings(findings: Sequence[InspectFinding]) -> str | None:
-    """How many errors and warnings there are, which are listed by themselves."""
+    """The numbers of errors and warnings, in words; None: there are none."""
     levels = [finding.level for finding in findings]
     level_counts = [
         counted(levels.count(level), level.name.lower()) for level in _GRAVE_LEVELS if level in levels

@@ -1,4 +1,4 @@
-"""One pass over a dump: index, key rows, and every question's answer of every task that shares the keys."""
+"""One pass over a dump: index it, bring key rows together, and ask all questions in each task with keys."""
 
 import pickle
 from collections.abc import Callable, Iterable, Mapping
@@ -96,7 +96,7 @@ def _ask(send: Send, plan: IndexPlan, partitions: int) -> tuple[WhatWasRead, Ans
 
 
 def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:
-    """Rows of KEY_ROW, those whose keys fold alike to one task; to the driver summaries and tallies."""
+    """Send rows of KEY_ROW, those of keys that fold alike to one task; summaries, tallies to the driver."""
     reader, grouper, tallies = TaskReader(plan, task), KeyGrouper(KEY_ROWS), Tallies()
     for index in reader.rows():
         tallies.add(index)
@@ -114,11 +114,11 @@ def _by_folded_key(rows: pa.Table, partitions: int) -> Sent:
 
 
 def _answers(keys: Keys) -> Answers:
-    """The tables of all questions, as small as ``MERGES`` makes them."""
+    """The tables of all questions, with the rows of this task merged (``MERGES``)."""
     return {name: MERGES[name](table) for question in QUESTIONS for name, table in question(keys).items()}
 
 
 def _merged(answers: Iterable[Answers]) -> Answers:
-    """Tables of all tasks, joined to those about no keys at all: no task may have seen one."""
+    """The merged tables of all tasks. Empty ones are added, so that none is missing if no task has a key."""
     parts = [_answers(Keys(FOLDED_KEY_ROW.empty_table(), {})), *answers]
     return {name: merge(pa.concat_tables(part[name] for part in parts)) for name, merge in MERGES.items()}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 class Level(enum.IntEnum):
-    """How bad a finding is. Only what the user drew a line at is an error."""
+    """How bad a finding is. Only an expectation of the user that is not met is an error."""
 
     NOTE = 0
     WARNING = 1
@@ -14,7 +14,7 @@ class Level(enum.IntEnum):
 
 @dataclass(frozen=True)
 class InspectFinding:
-    """One thing found. ``code`` is stable; ``text`` is inert only when rendered."""
+    """One thing found. ``code`` is stable. ``text`` may quote the dump, and is made inert when rendered."""
 
     level: Level
     code: str

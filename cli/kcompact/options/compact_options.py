@@ -30,7 +30,7 @@ def parse_rounds(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class CleaningOptions(OptionGroup):
-    """Decisions that a broker does not ask for."""
+    """Decisions about a cleaning for which a broker has no config."""
 
     panel = "Cleaning"
     drop_tombstones: bool = flag("Remove latest tombstones at once, as if their horizon had passed.")

@@ -22,21 +22,21 @@ def completion_script(shell: Shell) -> str:
 
 
 def complete_for_shells() -> None:
-    """Let Typer answer what those scripts ask, as it does where it has options of its own for them."""
+    """Let Typer answer the requests of completion scripts, as it does where it offers them itself."""
     from typer._completion_classes import completion_init
 
     completion_init()
 
 
 def dialect_names(incomplete: str) -> list[str]:
-    """For ``--dialect``."""
+    """The names that complete the value of ``--dialect``."""
     from kcompact.dumps.describing import dialect_rows
 
     return [row.name for row in dialect_rows() if row.name.startswith(incomplete)]
 
 
 def target_names(incomplete: str) -> list[str]:
-    """For ``--to``."""
+    """The names that complete the value of ``--to``."""
     from kcompact.dumps.writers.targets import TARGETS
 
     return [name for name in TARGETS if name.startswith(incomplete)]

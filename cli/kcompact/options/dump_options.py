@@ -95,7 +95,8 @@ def _fields(text: str | None) -> dict[str, str]:
     fields = {}
     for pair in [] if text is None else between_commas(text):
         part, equals, name = pair.partition("=")
-        may_be_none = part.strip() in {*DISPENSABLE, "value"}  # the dump has none; the record as a whole
+        # An empty name: the dump has no such part; of the value: it is the record as a whole.
+        may_be_none = part.strip() in {*DISPENSABLE, "value"}
         if not (part.strip() and equals and (name.strip() or may_be_none)):
             raise InputError(
                 f"--fields {pair}: not PART=FIELD",

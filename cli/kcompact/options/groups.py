@@ -1,7 +1,7 @@
-"""A group of options is a frozen dataclass, a field for each option; commands take it as one parameter.
+"""Groups of options: frozen dataclasses with a field for each option, which commands take as one parameter.
 
-``--help-all`` shows every option of a command under its group's heading, nothing cut however narrow the
-terminal.
+``--help-all`` shows every option of a command under its group's heading; however narrow the terminal is,
+nothing is cut.
 """
 
 import functools
@@ -118,8 +118,9 @@ def _parameters(group: type[OptionGroup]) -> list[inspect.Parameter]:
 class CommandWithGroups(TyperCommand):
     """A command whose full help is plain text under the headings of its option groups.
 
-    An option that counts once is given once: of two ``--partitions``, the first would be as good as left out.
-    So would one whose value is empty, or is the option after it, as an unset variable of a script leaves it.
+    It refuses an option that is given twice but counts once, as the first of two ``--partitions`` would have
+    no effect. It also refuses a value that is empty, or is the option that follows: a script's unset variable
+    leaves a command line like this.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -147,7 +148,7 @@ class CommandWithGroups(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the usage line, with the argument as it is called in all texts."""
+        """Write the usage line, with the name of the argument that all texts use."""
         arguments = [argument.metavar for argument in self.params if argument.param_type_name == "argument"]
         formatter.write_usage(ctx.command_path, " ".join(["[OPTIONS]", *map(str, arguments)]))
 

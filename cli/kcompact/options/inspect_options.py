@@ -24,7 +24,7 @@ class FailOn(enum.StrEnum):
 
 
 def _show_dialects(value: bool) -> None:
-    """A row per dialect: its name for --dialect, how its tombstones look, who writes it."""
+    """Print a row per dialect and exit: its name for --dialect, how its tombstones look, who writes it."""
     if not value:
         return
     from kcompact.console import stdout

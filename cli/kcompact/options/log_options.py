@@ -80,7 +80,7 @@ class LogOptions(OptionGroup):
         return [self.segments, *self.batches, self.aborted, self.checkpoint, self.read_committed]
 
     def beside(self, options: ReadOptions) -> ReadOptions:
-        """How a dump is read beside these files."""
+        """The options for reading a dump, given that these files may say which data was aborted."""
         is_told = self.batches or self.aborted or self.read_committed
         return replace(options, aborts=Aborts.GIVEN) if is_told else options
 

@@ -89,7 +89,8 @@ class Policies:
     def config_names_for(self, topic: str) -> frozenset[str]:
         """The configs that are given for one topic, by Kafka's names.
 
-        A file about the topic lists all that differ from Kafka's defaults: without a lag in it there is none.
+        A file about the topic lists all configs that differ from Kafka's defaults: if it has no minimum lag,
+        that is known to be 0.
         """
         has_file = any({None, topic} & configs.by_topic.keys() for configs in self.files)
         return frozenset(self._entries(topic)) | ({"min.compaction.lag.ms"} if has_file else set())
@@ -107,7 +108,7 @@ class Policies:
         return TopicPolicies(self.for_topic(""), {topic: self.for_topic(topic) for topic in sorted(named)})
 
     def for_topics(self, topics: Iterable[str]) -> dict[str, Policy]:
-        """The policy of each topic of a dump; a file about none of them is noted."""
+        """The policy of each topic of a dump. Adds a note for each file that is about none of them."""
         present = set(topics)
         for configs in self.files:
             named = {topic for topic in configs.by_topic if topic is not None}

@@ -43,7 +43,7 @@ class RunOptions(OptionGroup):
 
     @property
     def master_url(self) -> str | None:
-        """``--master`` or ``--remote``. Raises EngineError for both, or a remote that is none."""
+        """``--master`` or ``--remote``. Raises EngineError for both, or for a remote other than ``sc://``."""
         if self.remote is None:
             return self.master
         if self.master is not None or not self.remote.startswith("sc://"):

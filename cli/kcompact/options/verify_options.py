@@ -61,7 +61,7 @@ class VerifyOptions(OptionGroup):
         return self.mode is VerifyMode.COMPACTION and not self.absent_keys
 
     def notes_on_unused(self, log_options: LogOptions, policy: PolicyOptions) -> list[str]:
-        """A note on the options about a cleaning that are given where nothing is asked about one."""
+        """A note on given options without effect: they are about a cleaning, and the question is not."""
         if self.asks_for_compaction:
             return []
         of_cleaning = given_options(replace(log_options, now=None)) + given_options(policy)

@@ -1,4 +1,4 @@
-"""Options given as a list: ``--segment-bytes 16MiB,64MiB`` asks what would be under each value."""
+"""Options given as a list: ``--segment-bytes 16MiB,64MiB`` asks for the outcome under each value."""
 
 from dataclasses import dataclass, fields, replace
 from itertools import product
@@ -18,7 +18,7 @@ class WhatIfOptions:
 
     values: tuple[tuple[str, str], ...]
     options: PolicyOptions
-    rerolls: bool  # known segments do not count: under these values the broker would have rolled others
+    rerolls: bool  # known segments are ignored: under these values the broker would have rolled others
 
 
 def split_lists(options: PolicyOptions) -> tuple[PolicyOptions, list[WhatIfOptions]]:

@@ -74,7 +74,7 @@ def _annotations(report: CiReport) -> Iterator[str]:
 
 
 def _of_a_level(findings: list[CiFinding], most: int) -> Iterator[str]:
-    """All, or the first ones and a last one that counts the others."""
+    """Annotations of all findings, or of the first ones with a last one that counts the others."""
     alone = findings if len(findings) <= most else findings[: most - 1]
     for finding in alone:
         yield _annotation(finding, finding.title, finding.text)

@@ -46,12 +46,12 @@ def _environment() -> "Environment":
 
 
 def prepare_soon(page: str) -> None:
-    """Do it beside what the caller waits for."""
+    """Prepare a page in a thread, while the caller goes on to other work."""
     threading.Thread(target=prepare, args=(page,), name="templates", daemon=True).start()
 
 
 def render(page: str, **values: Any) -> str:
-    """A page; strings in ``values`` are escaped, and nothing in them hides or turns a line round."""
+    """A page. Strings in ``values`` are escaped, and nothing in them can hide or reverse text."""
     return prepare(page).render(**values)
 
 

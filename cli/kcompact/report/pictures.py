@@ -65,9 +65,9 @@ class GapColumns(NamedTuple):
 
 
 def offset_axis(label: str, span: tuple[int, int], gaps: GapColumns, note: str) -> Axis:
-    """``span``: first and last offset of a log."""
+    """The axis of a log; ``span`` is its first and its last offset."""
     first, last = span
-    # Counted from the first offset: of large numbers, a float cannot tell neighbours apart.
+    # Offsets are counted from the first one, as floats cannot tell large neighbouring numbers apart.
     gaps = gaps._replace(first_offsets=gaps.first_offsets - first, last_offsets=gaps.last_offsets - first)
     edges = np.linspace(0, last + 1 - first, min(BINS, last - first + 1) + 1)
     missing = _within(gaps, edges, gaps.missing_before)
@@ -79,7 +79,7 @@ def offset_axis(label: str, span: tuple[int, int], gaps: GapColumns, note: str) 
 
 
 def _within(gaps: GapColumns, edges: np.ndarray, amounts: np.ndarray) -> np.ndarray:
-    """How much of the amounts, spread evenly over their gaps, is between neighbouring edges."""
+    """How much of ``amounts``, each spread evenly over its gap, lies between neighbouring edges."""
     if not len(gaps.first_offsets):
         return np.zeros(len(edges) - 1)
     # The running sum rises within gaps and is level between them: looked up at the last gap before each edge.
@@ -116,7 +116,7 @@ class Curve:
 
 
 def curves(series: Sequence[tuple[str, Sequence[int]]]) -> tuple[list[Curve], int]:
-    """Curves of equally many values, side by side from left to right; and the value of the full height."""
+    """A curve for each series, all with the same number of values, and the value that has the full height."""
     largest = max((value for _, values in series for value in values), default=0)
     lines = []
     for number, (label, values) in enumerate(series):

@@ -1,4 +1,4 @@
-"""A table before it is made for a medium, which text, Markdown and HTML all show; and its Markdown."""
+"""A table that text, Markdown and HTML all show, before it is rendered for a medium; and its Markdown."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ Row = Sequence[str | int | None]
 """Texts and numbers; None: there is no such number."""
 
 WHERE_ALL = "--format json has all"
-"""Said where rows are left out, unless a table says another place."""
+"""Where all rows can be found, for tables that leave some out and name no other place."""
 
 
 def log_cell(topic: str, partition: int) -> Foreign:
@@ -46,12 +46,12 @@ class Table:
         *,
         has_total: bool = False,
     ) -> Self:
-        """From rows of values, whose numbers get commas."""
+        """A table from rows of values; numbers are written with commas."""
         cells = [tuple(map(_cell, row)) for row in rows]
         return cls(title, headers, cells, frozenset(text_columns), has_total=has_total)
 
     def is_text(self, column: int) -> bool:
-        """Whether a column is read from the left."""
+        """Whether a column holds texts, which are aligned to the left."""
         return self.headers[column] in self.texts
 
     def columns(self, columns: Sequence[int]) -> Self:
@@ -87,7 +87,7 @@ def _cell(value: str | int | None) -> str:
 
 
 def markdown_table(table: Table) -> str:
-    """Its title as a heading, the table, the remark; columns that are all zero are left out."""
+    """The title as a heading, the table, and the remark; columns that are all zero are left out."""
     table = table.without_zeros()
     rules = ["---" if table.is_text(at) else "---:" for at in range(len(table.headers))]
     rows: list[Sequence[str]] = [table.headers, rules]

@@ -1,7 +1,7 @@
 """Tables on a terminal, and in a pipe: no number and no partition is ever cut.
 
 In a pipe or a file lines are as long as they need to be. On a terminal topics are shortened in the middle
-and texts are folded; what still does not fit continues in a second table below, with the first column again.
+and texts are folded; columns that still do not fit follow in a second table below, after the first column.
 """
 
 import re
@@ -33,7 +33,7 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
 
 
 def table_lines(table: Table, width: int | None) -> Iterator[Text]:
-    """The title, the headers, the rows, the remark; ``width`` None: as wide as it is."""
+    """The title, the headers, the rows, and the remark; ``width`` in characters, None: unlimited."""
     table = table.without_zeros()
     if table.title:
         yield Text(terminal(table.title), style="bold")
@@ -47,7 +47,7 @@ def table_lines(table: Table, width: int | None) -> Iterator[Text]:
 
 
 def _blocks(table: Table, cells: Rows, width: int | None) -> Iterator[list[int]]:
-    """The columns of each table that fits side by side: one, as a rule."""
+    """The columns of each part of the table that fits into ``width``; as a rule there is one part."""
     widths = [_width(cells, at) for at in range(len(table.headers))]
     least = [min(width, _LEAST_WIDTH) if table.is_text(at) else width for at, width in enumerate(widths)]
     block = [0]
@@ -76,7 +76,7 @@ def _block(table: Table, cells: Rows, columns: list[int], width: int | None) -> 
 
 
 def _fitting(table: Table, cells: Rows, columns: list[int], width: int | None) -> list[int]:
-    """The width of each column; the widest texts give way first."""
+    """The width of each column; to fit, the widest columns of text are narrowed first."""
     widths = [_width(cells, at) for at in columns]
     if width is None:
         return widths

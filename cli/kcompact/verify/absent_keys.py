@@ -1,4 +1,4 @@
-"""Evidence that keys are gone: per key and log what a dump still holds of them."""
+"""Evidence that keys are gone: which records of each key a dump still holds, log by log."""
 
 import base64
 import json
@@ -23,7 +23,8 @@ from kcompact.verify.rows.pairs import Pairs, Share
 class AbsentQuestion:
     """Keys that should be gone from a dump; ``before_name`` are dumps that may show where they were.
 
-    ``null_hash`` is that of a deletion that holds nothing; None: no deletion holds anything.
+    ``null_hash`` is the ``value_hash`` of null, given where an event that deletes a row counts as a tombstone
+    although its value may hold that row; None: no tombstone holds anything.
     """
 
     keys: tuple[bytes, ...]
@@ -44,7 +45,7 @@ _SEVERITIES = {
 }
 
 LastOffsets = dict[tuple[bool, bool], int]
-"""Of one key in one log, by (is it AFTER's, is it a tombstone): the last offset of such records."""
+"""For one key in one log: the last offset of its records, by (is it in AFTER, is it a tombstone)."""
 
 
 def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
@@ -90,9 +91,10 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
 
 
 def _spellings(key: bytes) -> set[bytes]:
-    """Keys that were meant, most likely, if this one is in no dump: without blanks and quotes around it.
+    """Other spellings of a key: one of them was probably meant if no dump has the key itself.
 
-    Or as the dump has it: base64 of what is no text, or what base64 copied from the dump stands for.
+    Without blanks and quotes around it; encoded as base64, as a dump shows keys that are no text, or decoded
+    from base64 that was copied from a dump; with the length that Avro puts before a text.
     """
     spellings = {key.strip(), key.strip().strip(b"\"'"), base64.b64encode(key)}
     with suppress(ValueError):
@@ -106,7 +108,11 @@ def _spellings(key: bytes) -> set[bytes]:
 
 
 def _spellings_of_text(text: str) -> Iterator[str]:
-    """In quotes where the key is a field of the value; with other accents, or blanks in JSON; as it shows."""
+    """Spellings of a key that is text.
+
+    As a JSON string, which keys taken from a field of the value are; with accents in another form of Unicode;
+    without hidden characters; and, if it is JSON, with other blanks between its parts.
+    """
     yield from (json.dumps(text, ensure_ascii=is_ascii) for is_ascii in (False, True))
     yield from (normalize(form, text) for form in ("NFC", "NFD"))
     yield "".join(filter(str.isprintable, text)).strip()
@@ -121,7 +127,7 @@ def _spellings_of_text(text: str) -> Iterator[str]:
 def _likely_keys(
     spellings: Mapping[bytes, set[bytes]], by_key: Mapping[bytes, Sequence[KeyEvidence]]
 ) -> dict[bytes, list[bytes]]:
-    """Of each key that no dump holds, the keys of a dump that were meant, most likely."""
+    """For each key that no dump holds, the keys of the dumps that were probably meant."""
     unframed: dict[bytes, list[bytes]] = {}
     for key in by_key:
         if key[:1] == b"\0":
@@ -134,7 +140,7 @@ def _likely_keys(
 
 
 def _doubts(unseen: int, misspelt: int, *, has_before: bool) -> Iterator[str]:
-    """In words, why keys that no dump holds may be others than were meant. They are counted, not shown."""
+    """Sentences on keys that no dump holds and that may be misspelt. The keys are counted, not shown."""
     if misspelt:
         yield (
             f"keys are compared byte by byte: {counted(misspelt, 'key')} in no dump would be there"
@@ -156,7 +162,10 @@ _EVENTS = (
 def _last_offsets(
     share: Share, keys: tuple[bytes, ...], null_hash: bytes | None
 ) -> dict[tuple[bytes, int], LastOffsets]:
-    """By key and log id, of those that a share has (AFTER alone counts once)."""
+    """The last offsets by (key, log id), of the asked keys that a share has.
+
+    Where there is no BEFORE, AFTER takes its place, too; that changes no last offset.
+    """
     key_array = pa.array(keys, pa.binary())
     by_place: dict[tuple[bytes, int], LastOffsets] = {}
     for is_after, rows in enumerate(share):
@@ -174,7 +183,7 @@ def _last_offsets(
 
 
 def _is_framed(dumped: pa.ChunkedArray, keys: pa.Array) -> pa.ChunkedArray:
-    """Which keys are some of these, behind the frame of a serializer that knows a schema registry."""
+    """Which dumped keys are one of ``keys`` behind the frame that a schema registry's serializer writes."""
     behind = pc.binary_replace_slice(dumped, 0, _FRAME_BYTES, b"")
     is_framed = pc.and_(pc.starts_with(dumped, "\0"), pc.is_in(behind, value_set=keys))
     return pc.fill_null(is_framed, False)
@@ -205,7 +214,7 @@ def _evidence(key: bytes, log: LogName, offsets: LastOffsets) -> KeyEvidence:
 def _misspelt_keys(
     likely: Mapping[bytes, Sequence[bytes]], by_key: Mapping[bytes, Sequence[KeyEvidence]]
 ) -> Iterator[VerifyFinding]:
-    """Keys that no dump holds, at a place of one that was meant, most likely, and that has a value left."""
+    """Findings for keys that no dump holds, each at a place of a probably meant key that has a value left."""
     for key, others in likely.items():
         left = [entry for other in others for entry in by_key[other] if not entry.verdict.is_gone]
         if left:

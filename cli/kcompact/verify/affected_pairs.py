@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AffectedPairs:
-    """The keys that need classification, and by log id figures of those that do not.
+    """The records of the keys that need classification, and figures of the other keys by log id.
 
-    ``rows_of`` makes of a share its records side by side, and which of BEFORE's are at the place of another
-    key's record; ``taken_rows`` are the index rows of those.
+    ``rows_of`` turns a share into its records side by side, and flags those of BEFORE at whose place (log and
+    offset) AFTER holds a record of another key. ``taken_rows`` are the index rows of the flagged records.
     """
 
     question: Question
@@ -65,11 +65,12 @@ class AffectedPairs:
 def find_affected_pairs(
     pairs: Pairs, question: Question, rules: Rules, unaffected_logs: Mapping[int, UnaffectedLog]
 ) -> AffectedPairs:
-    """Set all unaffected keys aside; ``unaffected_logs`` are figures of keys that ``pairs`` lacks."""
+    """Set the unaffected keys aside. ``unaffected_logs``: figures of those whose rows ``pairs`` lacks."""
     shares, affected_pairs = _sift(pairs, rules, None)
     arrivals = np.concatenate([unaffected.arrivals for unaffected, _ in shares])
     if len(arrivals):
-        # A key that BEFORE has where AFTER has another one is not unaffected: once more, knowing them.
+        # Keys of BEFORE at whose place AFTER has another key are affected, too. These places are only known
+        # now, so all shares are sifted once more.
         shares, affected_pairs = _sift(pairs, rules, arrivals)
 
     def rows_of(share: Share) -> tuple[KeyRows, Flags]:
@@ -100,7 +101,7 @@ def _sift(
 def verified_logs(
     question: Question, known_logs: Mapping[int, KnownLog], removed: Mapping[int, Mapping[str, int]]
 ) -> dict[int, VerifiedLog]:
-    """The logs in the order of reports, by log id; ``removed``: of each log the records by reason."""
+    """The logs by log id, in the order of reports. ``removed``: counts by reason, by log id."""
     return {
         log_id: VerifiedLog(
             *question.logs[log_id],

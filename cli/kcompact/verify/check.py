@@ -11,14 +11,14 @@ Columns = TypeVar("Columns")
 """The arrays that a check looks at: ``Suspects``, or ``StateColumns`` of two dumps' states."""
 
 Row = Mapping[str, Any]
-"""One row of such columns in plain values; None where there is no such record, or nothing is known."""
+"""One row of these columns as plain values; None where there is no such record, or nothing is known."""
 
 Words = str | Callable[[Row], str]
-"""Text with values of the row in braces, or a function."""
+"""A text with names of the row's values in braces, or a function that makes the text of a row."""
 
 
 class Severity(enum.StrEnum):
-    """A finding makes the exit code 1; what is undecided makes it 2 if nothing else does; a note does not."""
+    """How grave a finding is: FINDING leads to exit code 1, UNDECIDED alone to 2, and NOTE alone to 0."""
 
     FINDING = "finding"
     UNDECIDED = "undecided"  # an option that was not given could explain it
@@ -29,9 +29,10 @@ class Severity(enum.StrEnum):
 class Check(Generic[Columns]):
     """One question about rows.
 
-    ``finds`` is a condition on rows. ``is_certain``: of which rows no broker can have left them so; the
-    others are notes. ``is_loss``: the records are missing, which an option that was not given might explain;
-    ``is_change``: they are others than before, unless a tool has not written them as they were.
+    ``finds`` flags the rows that are wrong. ``is_certain`` flags those that no broker can have left like
+    this; the other ones are only notes. None: all are certain. ``is_loss``: the rows are missing records,
+    which an option that was not given might explain. ``is_change``: the rows are records that differ from
+    BEFORE's, unless the difference comes from how a tool writes records.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Check(Generic[Columns]):
     is_change: bool = False
 
     def words(self, row: Row) -> tuple[str, str]:
-        """The expected and the actual record of a row that this check found."""
+        """The words for the expected and for the actual record of a row that this check found."""
         expected, actual = (
             words.format_map(row) if isinstance(words, str) else words(row)
             for words in (self.expected, self.actual)

@@ -10,7 +10,7 @@ from kcompact.verify.rows.key_rows import BEHIND_ALL, NOTHING_KEPT, NOWHERE
 
 
 def _no_rows(s: Suspects) -> Flags:
-    """Of a check whose findings are made elsewhere."""
+    """No rows: for checks whose findings are made elsewhere."""
     return np.zeros(len(s.rows), np.bool_)
 
 
@@ -104,7 +104,7 @@ def _expected_instead_of_unexpected(row: Row) -> str:
 
 
 def _duplicate_left(s: Suspects) -> Flags:
-    # Where the later ones are lost, that is what is wrong, not that this one is still there.
+    # If no later record of the key stayed, that loss is the finding, not that this record is still there.
     is_older = s.is_kept & (s.rows.offset < s.rows.kept_offset)
     is_below_end = s.classified.replaced_at_offset < s.end_offset
     return is_older & (is_below_end | s.is_replaced_for_certain)
@@ -143,19 +143,19 @@ def _aborted_left(s: Suspects) -> Flags:
 
 MISSING_LOG: Check[Suspects] = Check(  # AFTER has no record of a log that has live keys in BEFORE
     "missing-log",
-    finds=_no_rows,  # ``findings.without_missing_logs`` does: one finding, not one per key
+    finds=_no_rows,  # made by ``findings.without_missing_logs``: one finding per log, not one per key
     expected="records of this partition",
     actual="none",
 )
 REORDERED_RECORDS: Check[Suspects] = Check(
     "reordered-records",
-    finds=_no_rows,  # ``disorder.sort_out`` does; a record that is late in BEFORE's file, too, is not counted
+    finds=_no_rows,  # made by ``disorder.sort_out``, but not for records that are late in BEFORE, too
     expected="records of a partition in the order of their offsets",
     actual="a smaller offset after a larger one",
 )
 DUPLICATE_OFFSET: Check[Suspects] = Check(
     "duplicate-offset",
-    finds=_no_rows,  # ``disorder.sort_out`` does
+    finds=_no_rows,  # made by ``disorder.sort_out``
     expected="one record at this offset",
     actual="several records",
 )
@@ -198,7 +198,7 @@ CHECKS: tuple[Check[Suspects], ...] = (
         is_certain=lambda s: s.classified.is_lost | s.is_out_of_turn_for_certain,
         is_loss=True,
     ),
-    Check(  # a record is gone that is above the cleaned end, or that only one above it replaces
+    Check(  # a record is gone that is above the cleaned end, or is replaced only by a record above that end
         "lost-above-end",
         finds=_lost_above_end,
         expected=_expected_above_end,
@@ -267,9 +267,9 @@ CHECK_NAMES = tuple(check.name for check in CHECKS)
 """The checks that reports list."""
 
 NEED_EVIDENCE = frozenset(check.name for check in CHECKS if check.is_loss or check.is_certain is not None)
-"""Checks whose findings rest on why records went."""
+"""Checks whose findings depend on why records are gone."""
 
 NEED_ROUNDS = frozenset(
     {"tombstone-too-early", "lost-above-end", "duplicate-left", "keyless-left", "aborted-left"}
 )
-"""Checks whose findings rest on how many rounds there were, and where they began."""
+"""Checks whose findings depend on how many rounds there were, and where they began."""

@@ -18,10 +18,10 @@ from kcompact.verify.rows.unaffected_keys import Rules
 
 
 def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: Disorder) -> VerifyOutcome:
-    """Whether nothing could go any more below the cleaned end; parameters as in ``verify_compaction``.
+    """Check that nothing below the cleaned end could still be removed; parameters as ``verify_compaction``.
 
-    Each dump of ``pairs`` is the same. The end is the checkpoint if there is one, else whatever bounds every
-    round, else the end of the log.
+    Both dumps of ``pairs`` are the same one. The cleaned end is the least of the checkpoint, if there is one,
+    the bound of every round, and the end of the log.
     """
     question = replace(question, is_strict=True)
     affected = find_affected_pairs(pairs, question, rules, {})
@@ -44,7 +44,7 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
 
 
 def _cleaned_log(facts: PairFacts, bounds: Bounds) -> KnownLog:
-    """A log that is to be compacted up to its end."""
+    """The log as one that should be compacted up to its cleaned end."""
     end = min(facts.before_end_offset, bounds.cleanable_end_offset)
     if bounds.checkpoint_offset is not None:
         end = min(end, bounds.checkpoint_offset)
@@ -52,7 +52,7 @@ def _cleaned_log(facts: PairFacts, bounds: Bounds) -> KnownLog:
 
 
 def _later_counts(classified: ClassifiedRows) -> tuple[int, int]:
-    """How many records may go later, though not now: for a later one of their key, and tombstones."""
+    """Counts of records that a later round may remove: replaced from the cleaned end on, and tombstones."""
     next_offset = classified.rows.next_offset
     waits = classified.rows.is_data & (next_offset != NEVER) & (next_offset >= classified.limit_offset)
     deleted = classified.is_last_record & classified.rows.is_tombstone

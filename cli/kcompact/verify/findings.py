@@ -1,4 +1,4 @@
-"""From classified rows to findings: counted in full, named up to a limit in the order of logs and offsets."""
+"""Findings from classified rows: all are counted, and the first ones of each log named, up to a limit."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ class Findings:
     findings: dict[Place, list[VerifyFinding]] = field(default_factory=dict)
 
     def plus(self, other: "Findings") -> "Findings":
-        """Both; perhaps more of each than are to be named."""
+        """The findings of both; a place may then have more named findings than the limit allows."""
         findings = {place: list(some) for place, some in self.findings.items()}
         for place, some in other.findings.items():
             findings.setdefault(place, []).extend(some)
@@ -38,14 +38,14 @@ class Findings:
 
     @property
     def counts_by_log(self) -> dict[int, list[int]]:
-        """How many there are of each log that has any, by severity, the gravest first."""
+        """For each log with findings, their number by severity, the gravest first."""
         by_log: dict[int, list[int]] = {}
         for (_, log_id, severity), count in self.counts.items():
             by_log.setdefault(log_id, [0] * len(Severity))[list(Severity).index(severity)] += count
         return by_log
 
     def with_logs_of(self, other: "Findings", log_ids: Collection[int]) -> "Findings":
-        """With what ``other`` has of some logs in place of what there is of them here."""
+        """A copy in which the findings of some logs are those of ``other``."""
         result = Findings()
         for source, is_other in ((self, False), (other, True)):
             for place, count in source.counts.items():
@@ -109,7 +109,7 @@ def _finding(
 
 
 def together(parts: Iterable[Findings], question: Question) -> Findings:
-    """The findings of all shares."""
+    """The findings of all shares, with at most ``max_findings`` named at each place."""
     whole = reduce(Findings.plus, parts, Findings())
     findings = {
         place: sorted(some, key=lambda finding: finding.offset or 0)[: question.max_findings]
@@ -119,7 +119,7 @@ def together(parts: Iterable[Findings], question: Question) -> Findings:
 
 
 def without_missing_logs(result: Findings, facts: Mapping[int, PairFacts], question: Question) -> Findings:
-    """The findings, with one in place of all those of each log of which AFTER has no record."""
+    """The findings, reduced to a single one for each log of which AFTER has no record."""
     gone = {log_id for log_id, log in facts.items() if not log.records_after}
     topics = {question.logs[log_id].topic for log_id in facts.keys() - gone}
     new_result = result.with_logs_of(Findings(), gone)
@@ -137,7 +137,7 @@ def without_missing_logs(result: Findings, facts: Mapping[int, PairFacts], quest
 def _missing_log(
     result: Findings, places: list[Place], question: Question, topics: set[str]
 ) -> VerifyFinding:
-    """One finding for those of a log; ``topics`` are those that AFTER has."""
+    """One finding in place of all those of a log. ``topics`` are the topics of which AFTER has records."""
     log = question.logs[places[0][1]]
     losses = [place for place in places if place[2] is not Severity.NOTE] or places
     is_undecided = all(place[2] is Severity.UNDECIDED for place in losses)
@@ -167,7 +167,7 @@ def tallies_of(result: Findings, question: Question) -> tuple[Tally, ...]:
 
 
 def in_order(result: Findings, question: Question) -> tuple[VerifyFinding, ...]:
-    """The findings: those that make the exit code first, then by check, log and offset."""
+    """The named findings by severity, the gravest first, then by check, log and offset."""
     return tuple(finding for place in _places(question) for finding in result.findings.get(place, ()))
 
 

@@ -15,8 +15,8 @@ _LEFT_OUT = "left-out"
 class VerifyFinding:
     """One thing that is wrong (or, as a note, left over). ``key`` is None where the record has none.
 
-    ``found_key`` is a one-element tuple with the key that AFTER has instead, where that is what is wrong.
-    ``remedy`` is the option that was not given and could explain it, None: none could.
+    ``found_key`` is a one-element tuple with the key that AFTER has instead, where the key is wrong.
+    ``remedy`` names an option that was not given and could explain the finding; None: no option could.
     """
 
     check: str
@@ -33,7 +33,7 @@ class VerifyFinding:
 
 @dataclass(frozen=True)
 class Tally:
-    """How often a check found something, named or not; by log where ``topic`` is not None."""
+    """The number of a check's findings, named or not: of one log, or of all if ``topic`` is None."""
 
     check: str
     severity: Severity
@@ -91,7 +91,7 @@ class KeyEvidence:
 class VerifyOutcome:
     """The answer: it holds if there is no finding and nothing undecided.
 
-    ``findings`` may be fewer than ``tallies`` count. ``checks`` are the names of all that was asked.
+    ``findings`` may be fewer than ``tallies`` count. ``checks`` are the names of all checks that were made.
     """
 
     mode: str  # "compaction", "compacted", "state" or "absent-keys"
@@ -108,7 +108,7 @@ class VerifyOutcome:
     sha256: dict[str, str] = field(default_factory=dict)  # of the input files, where evidence asks for it
 
     def without(self, left_out: LeftOut) -> "VerifyOutcome":
-        """The same with what ``--keep-going`` left out, of which nobody can tell anything."""
+        """The outcome, undecided about the logs and topics that ``--keep-going`` left out."""
         if left_out == NOTHING_LEFT_OUT:
             return self
         logs = [(log.topic, log.partition) for log in sorted(left_out.logs)]
@@ -132,19 +132,19 @@ class VerifyOutcome:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether all that speaks against it could be explained by options that were not given."""
+        """Whether options that were not given could explain all that speaks against the answer "yes"."""
         return not self.counts_of(Severity.FINDING) and bool(self.counts_of(Severity.UNDECIDED))
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each check found something, of any severity; every check is there."""
+        """The number of findings of each check, of any severity; 0 for checks without findings."""
         totals = Counter(dict.fromkeys(self.checks, 0))
         for tally in self.tallies:
             totals[tally.check] += tally.count
         return dict(totals)
 
     def counts_of(self, severity: Severity) -> dict[str, int]:
-        """How often each check found something of a severity; only those that did, in the order of checks."""
+        """The number of findings of a severity by check, in the order of checks; only where there are any."""
         totals = Counter[str]()
         for tally in self.tallies:
             if tally.severity is severity:

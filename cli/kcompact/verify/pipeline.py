@@ -30,10 +30,10 @@ from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
 
 @dataclass(frozen=True)
 class LogSums:
-    """Sums over some of a log's records: those that went, by reason, and what follows from that.
+    """Sums over some of a log's records: the removed ones by reason, and what their removal implies.
 
-    ``needed_end_offset`` is the smallest cleaned end that lets all of them go; where the end is above
-    ``doubtful_from_offset`` the log can have findings.
+    ``needed_end_offset`` is the smallest cleaned end (exclusive) that lets all of them go. The log can only
+    have findings if its cleaned end is above ``doubtful_from_offset``.
     """
 
     removed: Counter[str] = field(default_factory=Counter)
@@ -42,7 +42,7 @@ class LogSums:
     evidence: Evidence = field(default_factory=Evidence)
 
     def plus(self, other: "LogSums") -> "LogSums":
-        """Of the records of both."""
+        """The sums over the records of both."""
         return LogSums(
             self.removed + other.removed,
             max(self.needed_end_offset, other.needed_end_offset),
@@ -58,10 +58,10 @@ def verify_compaction(
     disorder: Disorder,
     unaffected_logs: Mapping[int, UnaffectedLog] = MappingProxyType({}),
 ) -> VerifyOutcome:
-    """Compare two dumps, in neither of which an offset of a log occurs twice any more.
+    """Compare two dumps, in which no offset of a log occurs twice any more.
 
-    ``disorder`` was found before that, and so were ``unaffected_logs``: by log id, figures of unaffected
-    keys that ``pairs`` lacks. Raises InputError where BEFORE contradicts itself.
+    ``disorder`` is what was wrong until then. ``unaffected_logs`` are, by log id, figures of unaffected keys
+    whose rows ``pairs`` lacks. Raises InputError where BEFORE holds an offset twice with different content.
     """
     disorder.require_one_truth(question)
     affected = find_affected_pairs(pairs, question, rules, unaffected_logs)
@@ -91,10 +91,11 @@ def verify_compaction(
 
 
 def without_doubt(outcome: VerifyOutcome, before: Indexed, after: Indexed) -> VerifyOutcome:
-    """The outcome. Raises a doubt where it holds because tombstones went, which may have been empty values.
+    """The outcome, unless it depends on what is null in CSV: then raises the InputError that asks about it.
 
-    Or records without a key, which may have had an empty one; and where nothing but such keys speaks against
-    it.
+    It does if it holds although tombstones are gone that may have been empty values, or records without a
+    key that may have had an empty one; and if every finding is about a record without a key or with an
+    empty one.
     """
     went = {reason for log in outcome.logs for reason in log.removed}
     if "value" in before.doubts and outcome.holds and not went.isdisjoint(_TOMBSTONES_WENT):
@@ -110,7 +111,7 @@ def without_doubt(outcome: VerifyOutcome, before: Indexed, after: Indexed) -> Ve
 
 
 def _is_of_no_key(finding: VerifyFinding) -> bool:
-    """Whether it is about a record without a key, or with an empty one."""
+    """Whether a finding is about a record without a key, or with an empty one."""
     return finding.offset is not None and not any((finding.key, *(finding.found_key or ())))
 
 
@@ -119,14 +120,14 @@ _TOMBSTONES_WENT = {Reason.TOMBSTONE_ASSUMED_EXPIRED.label, Reason.EXPIRED_TOMBS
 
 @dataclass(frozen=True)
 class Judged:
-    """Logs, by log id, with how they were cleaned and what is removed from them, and all that is found."""
+    """All logs as judged once: by log id, how each was cleaned and its removed records; and the findings."""
 
     known_logs: Mapping[int, KnownLog]
     removed: Mapping[int, Mapping[str, int]]
     result: Findings
 
     def or_better(self, other: "Judged") -> "Judged":
-        """Each log as the one of the two has it in which less is found."""
+        """For each log, the judgement with fewer findings of it (of the gravest severity that differs)."""
         counts, others = self.result.counts_by_log, other.result.counts_by_log
         better = {i for i in counts if others.get(i, []) < counts[i]}
         return Judged(
@@ -137,7 +138,7 @@ class Judged:
 
 
 def _judge(affected: AffectedPairs, known_logs: Mapping[int, KnownLog], of_order: Findings) -> Judged:
-    """Classify all records; ``of_order`` is what concerns their order."""
+    """Classify all records. ``of_order`` are the findings about their order."""
     unaffected = {i: _sums_of_unaffected(log, known_logs[i]) for i, log in affected.unaffected.items()}
     sums = added_up([*affected.ask(known_logs, _sums), unaffected])
     known_logs = {i: _cleaned_log(log, sums[i]) for i, log in known_logs.items()}
@@ -161,11 +162,11 @@ def _sums(classified: ClassifiedRows) -> dict[int, LogSums]:
 
 
 def _sums_of_unaffected(unaffected: UnaffectedLog, log: KnownLog) -> LogSums:
-    """Of unaffected keys, whose records went because later ones replace them."""
+    """Sums over a log's unaffected keys, whose removed records all went because later ones replace them."""
     needed, evidence = unaffected.needed_end_offset, unaffected.evidence
     if unaffected.tombstones:
         offset, next_offset, timestamp_ms, horizon_ms = np.array(unaffected.tombstones).T
-        # One that was due may have gone by itself.
+        # A tombstone that was due may have gone by itself, whatever replaces it.
         is_early = log.bounds.are_too_early(timestamp_ms, horizon_ms)
         needed = max(needed, int(np.where(is_early, next_offset, offset).max()) + 1)
         evidence = evidence.plus(evidence_of_tombstones(unaffected.tombstones, log))
@@ -174,13 +175,16 @@ def _sums_of_unaffected(unaffected: UnaffectedLog, log: KnownLog) -> LogSums:
 
 
 def _cleaned_log(log: KnownLog, sums: LogSums) -> KnownLog:
-    """A log whose records are all classified."""
+    """The log with its cleaned end and evidence, now that all its records are classified."""
     end, evidence = log.cleaned_end(sums.needed_end_offset), whole_evidence(sums.evidence, log)
     return replace(log, cleaned_end_offset=end, evidence=evidence)
 
 
 def _doubtful_end(log: KnownLog) -> int:
-    """Only records below it can be findings; a segment that was rewritten for certain may reach anywhere."""
+    """The offset from which on no record is a finding.
+
+    None is above the cleaned end, unless a segment was rewritten for certain, as that may reach anywhere.
+    """
     return log.cleaned_end_offset if log.evidence.rewritten_up_to == BEFORE_ALL else BEHIND_ALL
 
 
@@ -230,7 +234,7 @@ def _checkpoints(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterato
 
 
 def _commits(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterator[str]:
-    """Of logs where aborted data may have been taken for what replaced other records."""
+    """Notes on logs where aborted data may have been mistaken for records that replaced others."""
     superseded = [i for i, log in logs.items() if log.removed.get(Reason.SUPERSEDED.label)]
     in_doubt = [i for i in superseded if i in question.bounds and question.bounds[i].aborts_unknown]
     if in_doubt:
@@ -250,7 +254,7 @@ def _commits(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterator[st
 def _transactions(
     question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally]
 ) -> Iterator[str]:
-    """Of logs with a finding: what was taken for certain of their transactions."""
+    """Notes on logs with a finding: what was assumed about their transactions and rounds."""
     in_doubt = _logs_with(question, logs, tallies, NEED_EVIDENCE)
     if count := sum(bounds.assumes_no_transactions for bounds in in_doubt):
         of_logs = counted(count, "log")

@@ -1,4 +1,4 @@
-"""The question, and all that is known beside the dumps."""
+"""The question of a verification, with all that is known beside the dumps."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,10 +11,11 @@ from kcompact.verify.rows.key_rows import Lacking
 
 @dataclass(frozen=True)
 class Question:
-    """``logs`` are the logs of all dumps by log_id; ``compared`` the parts of a record that count.
+    """The question about a pair of dumps.
 
-    ``doubted`` are those that may differ where the record is the same; ``lacking`` are, for BEFORE and AFTER,
-    the splits that do not have a part.
+    ``logs`` are the logs of all dumps by log id. ``compared`` are the columns of CONTENT that are compared;
+    ``doubted`` are those that may differ although the record is the same. ``lacking``: for BEFORE and AFTER,
+    the splits of files without a column. ``is_strict``: what is not certain is a finding, not a note.
     """
 
     logs: dict[int, LogName]
@@ -31,5 +32,5 @@ class Question:
 
     @cached_property
     def log_numbers(self) -> dict[int, int]:
-        """The place of each log among all, by topic and partition."""
+        """By log id, the position of each log in the order of topics and partitions."""
         return {log_id: number for number, log_id in enumerate(sorted(self.logs, key=self.logs.__getitem__))}

@@ -75,7 +75,7 @@ STATE_CHECKS: tuple[Check[StateColumns], ...] = (
 
 @dataclass(frozen=True)
 class StateQuestion:
-    """Two dumps, called A and B. ``logs_a`` and ``logs_b`` are theirs by log_id."""
+    """Two dumps, called A and B. ``logs_a`` and ``logs_b`` are their logs by log id."""
 
     logs_a: dict[int, LogName]
     logs_b: dict[int, LogName]
@@ -83,10 +83,10 @@ class StateQuestion:
     ignore_partitions: bool = False
     now_ms: int = 0
     max_findings: int = 100
-    values_are_doubted: bool = False  # equal ones may differ
+    values_are_doubted: bool = False  # a tool may have written equal values differently
 
     def severity_of(self, check: Check["StateColumns"]) -> Severity:
-        """Of what a check finds."""
+        """The severity of a check's findings."""
         is_doubted = self.values_are_doubted and check.name == "different-value"
         return Severity.UNDECIDED if is_doubted else Severity.FINDING
 
@@ -97,9 +97,11 @@ class StateQuestion:
 
     @property
     def spaces(self) -> list[dict[int, int]]:
-        """By log id, the space of each log of A and of B, in the order of names; logs of one are compared.
+        """For A and for B, the number of each log's space by log id. Keys are compared within a space.
 
-        Two dumps of one topic each are compared: a restored or mirrored topic often has another name.
+        A space is a topic's partition, or all its partitions if these are ignored. Two dumps of one topic
+        each are compared whatever their topics are called: a restored or mirrored topic often has another
+        name.
         """
         is_single = all(len(topics) == 1 for topics in self.topics)
         names = [
@@ -150,7 +152,7 @@ _FINDING_ORDER = ["space", "offset", "key"]
 
 
 class _Compared(NamedTuple):
-    """Of a share: findings by check, facts, and the first rows of each check, whose name is in ``check``."""
+    """The result for a share: findings by check, facts, and first rows of each check (named in ``check``)."""
 
     counts: Counter[str]
     facts: Counter[str]
@@ -172,11 +174,11 @@ def _compare(share: Share, spaces: Sequence[Mapping[int, int]], most: int) -> _C
 
 
 def compared_keys(share: Share, spaces: Sequence[Mapping[int, int]]) -> pa.Table:
-    """One row per key of a space.
+    """One row per space and key, with the key's last record in each dump.
 
-    Its last record in each dump: ``a_...`` and ``b_...`` (log_id, offset, is_tombstone, value, logs; null:
-    the dump has no record). ``is_old_value``: B's value is one that the key had in A. ``offset``: A's, else
-    B's.
+    Columns ``a_...`` and ``b_...``: log_id, offset, is_tombstone, value (its hash), logs (how many have the
+    key); null if the dump has no record of the key. ``is_old_value``: B's value is one that the key had in A.
+    ``offset``: A's, else B's.
     """
     rows_a, rows_b = (_stateful(rows, of_logs) for rows, of_logs in zip(share, spaces, strict=True))
     both = _latest(rows_a, "a").join(_latest(rows_b, "b"), keys=_KEY, join_type="full outer")
@@ -194,7 +196,7 @@ def _stateful(rows: pa.Table, space_of_log: Mapping[int, int]) -> pa.Table:
 
 
 def _latest(rows: pa.Table, side: str) -> pa.Table:
-    """The last record of each key, by offset; of several partitions the one whose last record is youngest."""
+    """The last record of each key, by offset; of several logs the one whose last record is youngest."""
     of_log = _last_rows(rows.sort_by("offset"), [*_KEY, "log_id"])
     youngest = [(name, "ascending") for name in ("timestamp_ms", "offset", "log_id")]
     of_key = _last_rows(of_log.drop_columns("rows").sort_by(youngest), _KEY)
@@ -204,7 +206,7 @@ def _latest(rows: pa.Table, side: str) -> pa.Table:
 
 
 def _last_rows(rows: pa.Table, names: list[str]) -> pa.Table:
-    """The last of the rows that are alike in some columns, and in ``rows`` how many there are."""
+    """The last of all rows that are equal in the columns ``names``; ``rows`` is the number of such rows."""
     numbered = rows.select(names).append_column("number", pa.array(np.arange(rows.num_rows)))
     groups = numbered.group_by(names).aggregate([("number", "max"), ("number", "count")])
     return rows.take(groups["number_max"]).append_column("rows", groups["number_count"])
@@ -226,7 +228,7 @@ def _state_columns(rows: pa.Table) -> StateColumns:
 
 
 def _flags(column: pa.ChunkedArray) -> Flags:
-    """Null is false."""
+    """A column as flags; null is false."""
     flags: Flags = pc.fill_null(column, False).to_numpy()
     return flags
 

@@ -41,7 +41,7 @@ class Workplaces:
         return not works_elsewhere(self._options)
 
     def open(self, paths: list[str], options: ReadOptions, folder: Path | None = None) -> Dump:
-        """Open a dump. ``folder``: where tasks would write; None: nothing on a disk of this machine.
+        """Open a dump. ``folder``: where tasks will write; None: they write to no disk of this machine.
 
         Raises InputError for standard input where workers may be on other machines.
         """
@@ -66,14 +66,14 @@ class Workplaces:
         files = find_files(paths)
         stamps = [stamp_of(path) for path in files] if len(files) >= MANY_FILES else []
         sizes = [stamp.size for stamp in stamps if stamp is not None]
-        if not sizes or len(sizes) < len(files):  # few, or none that a task could open: pipes, objects
+        if not sizes or len(sizes) < len(files):  # few files, or some that no task can open (pipes, objects)
             return open_dump(paths, options)
         if self._spark is None:
             self._spark = self._stack.enter_context(self.session(sum(sizes)))
         return open_dump(paths, options, self.run, is_apart=False)
 
     def run(self, tasks: int, do: Callable[[int], Result]) -> list[Result]:
-        """Call ``do`` with each number below ``tasks``, where dumps can be read; its results."""
+        """The results of ``do`` for each number below ``tasks``, called where dumps can be read."""
         if self._spark is None or not tasks:
             return list(map(do, range(tasks)))
         return run_tasks(self._spark, tasks, do)
@@ -104,9 +104,9 @@ def _as_workers_name(path: str) -> str:
 
 
 def shared_files(dump: Dump, other: Dump) -> list[str]:
-    """The paths of files that both dumps have, as the other one names them: a path once for each file there.
+    """The paths of files that both dumps have, as ``other`` names them, once for each of its files.
 
-    Links count as files of their own: unchanged files of two dumps may be links to one.
+    Links count as files of their own: unchanged files of two dumps may be links to the same file.
     """
     places = {_place_of(file.path) for file in dump.files}
     return [file.path for file in other.files if _place_of(file.path) in places]
@@ -117,9 +117,9 @@ def _place_of(path: str) -> str:
 
 
 def refuse_dump_in_committed(dump: Dump, committed: Dump) -> None:
-    """Raise InputError where the read_committed dump is a folder or glob that took files of the dump in.
+    """Raise InputError if the read_committed dump is a folder or glob that includes files of the dump.
 
-    The dump itself may be given: then it has no transactions.
+    The whole dump may be given as its own read_committed dump, which means that it has no transactions.
     """
     shared = shared_files(dump, committed)
     if shared and len(shared) < len(committed.files):

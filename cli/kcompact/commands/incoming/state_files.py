@@ -1,4 +1,4 @@
-"""The files of a dump that may be of a state's output: found by size, and by a digest where they are read."""
+"""Files of a dump that may be of a state's output: found by size, and by digests made where they are read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,9 +43,10 @@ class StateInUse:
 
 
 def state_in_use(opened: StatePlace | None, dump: Dump, places: Workplaces) -> StateInUse | None:
-    """An open state beside a dump that is open.
+    """The open state with what it knows of the open dump; None: there is no state.
 
-    Raises InputError where keys are read in another way, or a file may be of a topic that the state knows.
+    Raises InputError if keys are read in another way than for the state, or if a file whose records do not
+    say their topic may be of one that the state knows.
     """
     if opened is None:
         return None
@@ -58,9 +59,9 @@ def state_in_use(opened: StatePlace | None, dump: Dump, places: Workplaces) -> S
 
 
 def _refuse_new_topic_by_name(beside: StateOfDump, files: Sequence[DumpFile]) -> None:
-    """Raise InputError for a file whose topic is new to the state, and comes from nothing but its name.
+    """Raise InputError for a file whose topic is new to the state, and is taken only from the file's name.
 
-    New records in a file ``new.jsonl`` would be another topic's, and nothing that they delete would go.
+    New records in a file ``new.jsonl`` would count as a topic of their own, and would replace nothing.
     """
     known = sorted({log.topic for log in beside.state.logs})
     for file in files if known else ():
@@ -76,7 +77,7 @@ def _refuse_new_topic_by_name(beside: StateOfDump, files: Sequence[DumpFile]) ->
 def outputs_among(
     files: Sequence[DumpFile], states: Sequence[CleanerState], places: Workplaces
 ) -> dict[str, OutputFile]:
-    """The files, by path, that are as large as a file of a state's output."""
+    """The files, by path, that are as large as a file of a state's output, with their digests."""
     sizes = {output.size_bytes for state in states for output in state.files or ()}
     likely = [file for file in files if _size(file.path) in sizes]
     digests = places.run(len(likely), lambda number: sha256_of(likely[number]))
@@ -87,7 +88,7 @@ def outputs_among(
 
 
 def _size(path: str) -> int:
-    """Of a file that the driver does not see: -1."""
+    """The size in bytes; -1: the driver does not see the file."""
     if is_address(path):
         return stored_bytes(path)
     return Path(path).stat().st_size if is_file(path) else -1

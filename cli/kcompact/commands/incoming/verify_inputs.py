@@ -34,7 +34,7 @@ _BASE64 = b"base64:"
 
 @dataclass(frozen=True)
 class Inputs:
-    """The dumps of one verification, read. ``before`` None: there is only AFTER."""
+    """The dumps of one verification after reading. ``before`` None: there is only AFTER."""
 
     rows: DumpRows
     before: Indexed | None
@@ -61,7 +61,7 @@ class Inputs:
 
     @property
     def has_parsed_values(self) -> bool:
-        """Whether one of the dumps that are compared does not tell how its values were spelt."""
+        """Whether one of the compared dumps has values as JSON, which does not show how they were spelt."""
         return self.reference.has_parsed_values or self.after.has_parsed_values
 
 
@@ -72,7 +72,7 @@ _BY_JSON = "values that a dump has as JSON, not as their text, are compared by w
 def compared(inputs: Inputs, ask: Callable[[Inputs], VerifyOutcome]) -> VerifyOutcome:
     """The answer that ``ask`` gives.
 
-    Where values differ, and a dump does not tell how its own were spelt, they are read again as JSON.
+    If values differ, and a dump does not show how its values were spelt, all are read again as JSON.
     """
     outcome = ask(inputs)
     if not inputs.has_parsed_values or _OF_VALUES.isdisjoint(tally.check for tally in outcome.tallies):
@@ -85,10 +85,11 @@ def compared(inputs: Inputs, ask: Callable[[Inputs], VerifyOutcome]) -> VerifyOu
 def state_beside_pair(
     place: str, states: tuple[CleanerState, ...], before: Dump | None, after: Dump | None, places: Workplaces
 ) -> tuple[CleanerState, bool | None, frozenset[str]]:
-    """The state of AFTER, or of BEFORE. Raises InputError if it belongs to neither.
+    """The state of AFTER or of BEFORE, whose it is, and the paths of its output's files.
 
-    And whether it was left by the cleaning that made AFTER, or by an earlier one (False). None: it names no
-    output, as a checkpoint copied from a broker. And the paths of its output's files.
+    True: AFTER's, left by the cleaning that made it. False: BEFORE's, left by an earlier cleaning. None: the
+    state names no output, as if its checkpoint was copied from a broker. Raises InputError if the state
+    belongs to neither dump.
     """
     for dump, is_end in ((after, True), (before, False)):
         outputs = outputs_among(dump.files, states, places) if dump else {}
@@ -111,16 +112,16 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
     if is_address(path) and is_without_parts(path):
         return None
     try:
-        aborts = Aborts.GIVEN if options.aborts is Aborts.UNKNOWN else options.aborts  # asked about BEFORE
+        aborts = Aborts.GIVEN if options.aborts is Aborts.UNKNOWN else options.aborts  # asked for BEFORE
         return places.open([path], replace(options, may_be_converted=True, aborts=aborts))
     except NoRecordsError:
         return None
 
 
 def refuse_after_in_before(before: Dump, after: Dump) -> None:
-    """Raise InputError where BEFORE's folder, glob or list took files of AFTER in, unless both are the same.
+    """Raise InputError if BEFORE's folder, glob or list includes files of AFTER, unless both are the same.
 
-    By their paths alone: unchanged files of two dumps may be links to one.
+    Only paths are compared: unchanged files of two dumps may be links to the same file.
     """
     shared = shared_files(before, after)
     if shared and not len(shared) == len(before.files) == len(after.files):
@@ -132,9 +133,10 @@ def refuse_after_in_before(before: Dump, after: Dump) -> None:
 
 
 def refuse_unmatched_by_any(options: ReadOptions, dumps: Iterable[Indexed | None]) -> None:
-    """Raise InputError for filters that match no dump; where one of them has the log, it is a finding.
+    """Raise InputError for filters that match no dump. If they match one dump, the lack is a finding.
 
-    Not where only the name of a file makes the difference: of one topic each, both are compared.
+    Also raise it if ``--topic`` leaves nothing of a dump, and a topic is known only from a file's name:
+    dumps of one topic each are compared even if the names differ.
     """
     present_dumps = [dump for dump in dumps if dump is not None]
     logs = {log for dump in present_dumps for log in dump.logs.values()}
@@ -176,10 +178,10 @@ def read_keys(path: str) -> tuple[list[bytes], str]:
 
 
 def asked_keys(keys: list[bytes], options: ReadOptions, dumps: Iterable[Dump | None]) -> tuple[bytes, ...]:
-    """Keys that the user asks for, as those of the dumps are compared. Raises InputError.
+    """The keys that the user asks for, in the form in which keys of the dumps are compared.
 
-    A key that a tool has parsed is in the dump as that tool spells it: looked for as Kafka has it, it would
-    seem to be gone.
+    Raises InputError for keys that the dumps may spell otherwise. If a tool has parsed a key, the dump has it
+    as that tool spells it: looked for as Kafka has it, the key would seem to be gone.
     """
     files = [file for dump in dumps if dump for file in dump.files]
     parsed = next((file.path for file in files if file.dialect.key.encoding == "json"), None)
@@ -209,7 +211,7 @@ def _key(line: bytes, path: str, number: int) -> bytes:
 
 
 def sha256_of_dumps(dumps: Iterable[Dump | None], places: Workplaces) -> dict[str, str]:
-    """The SHA-256 of each file, by its path, worked out where the dumps are read."""
+    """The SHA-256 of each file, by its path, computed where the dumps are read."""
     files = [file for dump in dumps if dump for file in dump.files]
     return dict(places.run(len(files), lambda number: _named_digest(files[number])))
 

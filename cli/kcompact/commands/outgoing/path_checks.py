@@ -1,4 +1,4 @@
-"""Before anything runs: may the paths be written that this command line asks for?"""
+"""Checks of the paths that a command line asks to write, before anything runs."""
 
 import os
 import tempfile
@@ -60,7 +60,7 @@ def _sources(dump: str) -> list[ReadPath]:
     files = tuple(path for group in grouped(find_files([dump])) for path in group.values())
     if is_folder(dump):
         return [ReadPath(dump, files, is_compacted=True)]
-    is_named = not is_descriptor(dump)  # else by another path than its own: none that may be replaced
+    is_named = not is_descriptor(dump)  # a descriptor is not the file's own path: it must not be replaced
     return [ReadPath(path, is_compacted=is_named) for path in files]
 
 

@@ -69,7 +69,7 @@ def _stored_parts(outputs: OutputPlan, compaction: Compacted) -> dict[str, str]:
 
 
 def _output_files(prepared_paths: Mapping[Path, Path]) -> Iterator[OutputFile]:
-    """Files are named as they will be, measured as they are prepared."""
+    """The output files with their final names, and with size and digest as prepared."""
     for target, prepared in prepared_paths.items():
         with disk.explained(target):
             yield replace(output_file(prepared), name=target.name)
@@ -121,9 +121,9 @@ def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) 
 def _write_outputs(
     publication: Publication, outputs: OutputPlan, compaction: Compacted, folder: Path
 ) -> dict[Path, Path]:
-    """Write all output files; of each that holds records, the prepared path that is published later.
+    """Write all output files, to be published later. Returns the prepared path of each that holds records.
 
-    What holds none need not be among the next run's inputs. In an output folder, an input that
+    A file that holds none need not be among the next run's inputs. In an output folder, an input that
     ``--keep-going`` leaves out as a whole gets no file: an empty one would mean that nothing is left of its
     logs.
     """

@@ -1,4 +1,4 @@
-"""A report in one of its forms, on standard output or in a file, for commands whose only output it is."""
+"""A report in one of its forms, on standard output or in a file, for commands that write nothing else."""
 
 import io
 import sys
@@ -49,13 +49,13 @@ class ReportForms(Generic[Report]):
 
 @dataclass(frozen=True)
 class ReportFile:
-    """The file of ``-o``, claimed: it is known that it can be written."""
+    """The file of ``-o``, once it is known that it can be written."""
 
     path: Path
     publication: Publication
 
     def write(self, text: str) -> None:
-        """Write it whole or not at all. Raises OutputError."""
+        """Write the report whole or not at all. Raises OutputError."""
         with disk.explained(self.path):
             disk.write(self.publication.prepare(self.path), text.encode())
         self.publication.commit()
@@ -65,10 +65,10 @@ class ReportFile:
 def open_report(
     options: ReportOptions, dumps: Iterable[str], others: Iterable[str | None]
 ) -> Iterator[ReportFile | None]:
-    """Before the work, not after it: claim the file of ``-o``; None for standard output.
+    """Claim the file of ``-o`` before the work begins; None for standard output.
 
-    ``dumps`` and ``others`` are as ``check_paths`` takes them. Raises OutputError if
-    the file may not, or cannot, be written.
+    ``dumps`` and ``others`` are as ``check_paths`` takes them. Raises OutputError if the file may not, or
+    cannot, be written.
     """
     output, annotations = options.output, options.annotations
     if output is None or output == STDOUT:

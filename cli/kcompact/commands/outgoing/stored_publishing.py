@@ -88,15 +88,15 @@ class StoredPublication:
             for name in REPORT_FILES:
                 write(self._output.report + name, (folder / name).read_bytes())
         except KcompactError:
-            with suppress(KcompactError):  # else the marker shows that the report is of no dump
+            with suppress(KcompactError):  # then the marker shows that the report is of no dump
                 self._delete(self._output.report + name for name in REPORT_FILES)
             raise
 
     def undo(self) -> None:
-        """Delete what this run wrote; what was there before is whole again.
+        """Delete what this run wrote, so that what was there before is whole again.
 
-        Once the manifest names this run its parts are the dump, whatever failed after that: old parts may be
-        gone by then. The next run with ``--overwrite`` clears up what is left beside them.
+        Nothing is deleted once the manifest names this run: its parts are the dump then, as old parts may be
+        gone. The next run with ``--overwrite`` clears up what is left beside them.
         """
         if self._is_published():
             return
@@ -121,7 +121,8 @@ class StoredPublication:
     def _is_published(self) -> bool:
         """Whether the store has this run's manifest: it may have arrived although writing it failed.
 
-        The run's letters are in no other run's manifest, and a damaged one is not to be parsed here.
+        The name of the run is in no other run's manifest. It is searched for as text, since a damaged
+        manifest could not be parsed.
         """
         manifest = self._output.prefix + MANIFEST
         return bool(list_objects(manifest)) and self._output.run.encode() in read(manifest)
@@ -138,7 +139,7 @@ class StoredPublication:
 
 
 def _note_others(addresses: set[str]) -> None:
-    """Say what somebody else has put into the prefix since the run began, which stays there."""
+    """Name objects that somebody else has put into the prefix since the run began; they stay there."""
     if addresses:
         more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
         note(f"{min(addresses)}{more}: put there by somebody else while this ran; it is no part of the dump")
@@ -152,7 +153,7 @@ def open_stored(output: StoredOutput, *, overwrite: bool) -> Iterator[StoredPubl
     try:
         for marker in output.markers:
             write(marker, b"")
-        # Until the old parts are gone, only the manifest says which are the dump.
+        # Until the old parts are deleted, only the manifest tells which parts are the dump.
         if any(entry.address == output.prefix + SUCCESS for entry in old):
             delete(output.prefix + SUCCESS)
         yield publication

@@ -1,4 +1,4 @@
-"""Results for GitHub Actions, without being asked for: whether it listens, and the summary of the step."""
+"""Results that GitHub Actions gets without an option: whether it runs this, and the summary of the step."""
 
 import os
 from pathlib import Path

@@ -18,7 +18,7 @@ from kcompact.inspect.placement.hashes import (
 
 Partitions = Longs
 Counts = int | Longs
-"""Numbers of partitions: one, or several that hashes of the shape (keys, 1) are tried with."""
+"""One number of partitions, or several to be tried at once, with hashes of the shape (keys, 1)."""
 ToPartition = Callable[[Hashes, Counts], Partitions]
 
 

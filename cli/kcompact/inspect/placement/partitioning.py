@@ -1,8 +1,8 @@
 """Who placed the keys? Recomputes every partitioner modulo every likely partition count, and compares.
 
-One that explains all keys is the one in use. Two that explain all keys between them are the likely cause of
-keys in several partitions: one after the other (the partition count or the producer changed), or side by
-side (producers of different kinds). With too few keys to tell chance from cause nothing is claimed.
+A partitioner that explains all keys is the one in use. Two that explain all keys between them are the likely
+cause of keys in several partitions: one after the other (the partition count or the producer changed), or
+side by side (producers of different kinds). With too few keys to tell chance from cause nothing is claimed.
 """
 
 import itertools
@@ -52,9 +52,10 @@ class Placement(NamedTuple):
 
 
 class Change(NamedTuple):
-    """In one partition: the last offset that only the old placement explains, the first only the new does.
+    """In one partition, the last offset that only the old placement explains, and the first of only the new.
 
-    None: the partition has no such offset. Where a count was doubled, old partitions have only the former.
+    None: the partition has no such offset. After the number of partitions was doubled, the old partitions
+    have offsets of the former kind only.
     """
 
     partition: int
@@ -144,7 +145,7 @@ class _Candidates:
     def best_for(self, wanted: Flags, like: Placement | None = None) -> Placement | None:
         """The placement that explains (nearly) all of the wanted sightings beyond chance; None: none does.
 
-        Of two alike (signs do not matter modulo 2) the one with the partitioner of ``like``.
+        Of two that explain the same (modulo 2, signs do not matter), the one with ``like``'s partitioner.
         """
         where = np.flatnonzero(wanted)
         if not self.may_tell(len(where)):
@@ -156,7 +157,7 @@ class _Candidates:
         return None
 
     def partner(self, place: Placement) -> tuple[Placement, Placement] | None:
-        """The second of a pair that explains all sightings, if there is one."""
+        """``place`` and a second placement that explains nearly all other sightings; None: there is none."""
         other = self.best_for(~self.fits(place), like=place)
         if other is None:
             return None
@@ -164,7 +165,7 @@ class _Candidates:
         return (place, other) if joint_fits.mean() >= 1 - STRAYS else None
 
     def explained(self, pair: tuple[Placement, Placement]) -> tuple[int, bool, int]:
-        """How many sightings a pair explains; of two alike, one partitioner, then the likelier, counts."""
+        """The rank of a pair: sightings that it explains, whether it has one partitioner, its likelihood."""
         order = min(PARTITIONERS.index(place.partitioner) for place in pair)
         explained = int((self.fits(pair[0]) | self.fits(pair[1])).sum())
         return explained, pair[0].partitioner is pair[1].partitioner, -order
@@ -172,24 +173,24 @@ class _Candidates:
     def _best_among(self, where: Longs, most: int, like: Placement | None = None) -> list[Placement]:
         screened = where[:: max(1, len(where) // _SCREENED_ROWS)]
         scores = _evidence(len(screened), self._shares(screened), self._chances)
-        # Stable: of two alike, the likelier partitioner and the smaller count come first.
+        # A stable sort: of equal scores, the likelier partitioner and the smaller count come first.
         unlike = [like is None or partitioner is not like.partitioner for partitioner in PARTITIONERS]
         unlikes = np.append(np.repeat(unlike, len(self._counts)), unlike[0])
         return [self._place(int(at)) for at in np.lexsort((unlikes, -scores))[:most]]
 
     def _shares(self, where: Longs) -> NDArray[np.float64]:
-        """Of each placement, the share of sightings that it explains."""
+        """The share of these sightings that each placement explains."""
         if len(self._seen.partitions) > _SCREENED_ROWS:
             return self._explained(where).mean(axis=0)
         return self._all_explained[where].mean(axis=0)
 
     @cached_property
     def _all_explained(self) -> Flags:
-        """Of all sightings: where they are few, which they often are in each of many topics."""
+        """``_explained`` of all sightings; only for few, as there often are in each of many topics."""
         return self._explained(np.arange(len(self._seen.partitions)))
 
     def _explained(self, where: Longs) -> Flags:
-        """Per sighting and placement whether the one explains the other."""
+        """Per sighting (row) and placement (column) whether the placement explains the sighting."""
         partitions = self._seen.partitions[where][:, None]
         fits = [
             partitioner.to_partition(self._hashes_of(partitioner)[where][:, None], self._counts) == partitions
@@ -247,7 +248,8 @@ def _change(seen: Sightings, old_only: Flags, new_only: Flags, partition: int) -
 def _is_in_turn(seen: Sightings, old_only: Flags, changes: Sequence[Change], *, grown: bool) -> bool:
     """Whether the old placement ends where the new one begins, in all partitions that show both.
 
-    If none does, a count that grew is enough: every new key went to a partition that was not there before.
+    If no partition shows both, it is enough that their number has ``grown``: every new key went to a
+    partition that was not there before.
     """
     starts = {change.partition: change.new_first_offset for change in changes}
     rows = zip(seen.partitions[old_only].tolist(), seen.last_offsets[old_only].tolist(), strict=True)

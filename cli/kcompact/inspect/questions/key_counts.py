@@ -1,4 +1,4 @@
-"""How many keys there are: live, deleted and odd ones, new ones, by number of records; and the largest."""
+"""Counts of keys: live, deleted and odd ones, new ones, and by number of records; and the largest keys."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ _REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
 def count_keys(keys: Keys) -> Mapping[str, pa.Table]:
-    """Tables by name; those that are added up hold a row for each key."""
+    """Tables by name, with a row for each key; ``one_pass.MERGES`` says how rows are merged."""
     log_ids, counts = keys.column("log_id"), np.ones(keys.rows.num_rows, np.int64)
     records = keys.column("records")
     buckets = np.ceil(np.log2(records)).astype(np.int64)  # b: of 2^(b-1) + 1 to 2^b records
@@ -45,7 +45,7 @@ def _key_counts(keys: Keys) -> pa.Table:
         "single_record_keys": keys.column("records") == 1,
         "superseded_bytes": keys.column("record_bytes") - (latest >> 1),  # of records that are not the latest
         "lossy_keys": lossy.to_numpy(zero_copy_only=False),  # they contain U+FFFD
-        "late_keys": (last_ms >= 0) & (keys.column("max_timestamp_ms") > last_ms),  # an earlier record's is
+        "late_keys": (last_ms >= 0) & (keys.column("max_timestamp_ms") > last_ms),  # an earlier one's
         "unmarked_delete_keys": deletes > keys.column("last_tombstone_offset"),  # no tombstone after it
     }
     return pa.table({name: column.astype(np.int64) for name, column in columns.items()})
@@ -69,7 +69,7 @@ def slice_bounds(log: LogSummary) -> Longs:
 
 
 def largest_keys(rows: pa.Table, by: str) -> pa.Table:
-    """The first few rows by a column, largest first; of two alike the earlier one."""
+    """The first few rows by a column, largest first; of equal ones, that with the smaller first offset."""
     if not rows.num_rows:
         return rows
     order = [(by, "descending"), ("first_offset", "ascending"), ("log_id", "ascending")]

@@ -14,7 +14,7 @@ from kcompact.engine.passes.summaries import LogSummary
 
 @dataclass(frozen=True)
 class Keys:
-    """Rows of FOLDED_KEY_ROW, one per (log, key); a key's rows, and those that fold alike, are all here.
+    """Rows of FOLDED_KEY_ROW, one per (log, key): all rows of a key, and of all keys that fold alike.
 
     ``tasks`` share the keys of the dump, by hash.
     """
@@ -44,7 +44,7 @@ class Keys:
 
     @cached_property
     def topics(self) -> list[str]:
-        """The topics of the dump; ``topic_numbers`` counts through them."""
+        """The topics of the dump; ``topic_numbers`` are positions in this list."""
         return sorted({log.topic for log in self.logs.values()})
 
     @cached_property
@@ -74,7 +74,7 @@ class Keys:
 
 
 def summed(rows: pa.Table, names: list[str]) -> pa.Table:
-    """The rows that are alike in some columns, the first ones, as one: the others are added up."""
+    """Rows merged where the columns ``names``, which come first, are equal; other columns are added up."""
     return aggregated(rows, names, dict.fromkeys(rows.column_names[len(names) :], "sum"))
 
 

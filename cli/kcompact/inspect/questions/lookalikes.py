@@ -1,8 +1,8 @@
 """Which keys differ only by a schema id, by the spelling of JSON, or by blanks?
 
-To people they are the same, to brokers they differ: a folded key is the key without its accidents. Folding
-removes Confluent's five bytes (a zero and a schema id), blanks at the ends, and the spelling of a JSON object
-or array (order of fields, blanks). Compaction goes by bytes; this is only a hint.
+To people such keys are the same, to brokers they differ. A folded key is the key without these accidents.
+Folding removes Confluent's five bytes (a zero and a schema id), blanks at the ends, and the spelling of a
+JSON object or array (order of fields, blanks). Compaction goes by bytes; this is only a hint.
 """
 
 import enum
@@ -48,7 +48,7 @@ def lookalikes(keys: Keys) -> Mapping[str, pa.Table]:
 
 
 def _examples(groups: pa.Table) -> pa.Table:
-    """Of each topic the groups with the smallest keys, in any order of rows."""
+    """For each topic, the groups with the smallest keys, whatever the order of rows."""
     firsts = groups.take(pa.array(first_of_topics(groups, MOST_EXAMPLES, ["key_min"])))
     shown = [sorted(keys)[:MOST_KEYS_SHOWN] for keys in firsts["key_list"].to_pylist()]
     return pa.table(
@@ -115,7 +115,7 @@ def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _are_foldable(keys: pa.Array) -> Flags:
-    """Per key whether it starts or ends as one that could fold to something else."""
+    """Per key whether its first or last byte is one of a key that could fold to something else."""
     starts, ends = (np.isin(np.arange(256), list(signs)) for signs in (_BLANKS + b"\0{[", _BLANKS))
     if not len(keys):
         return np.zeros(0, np.bool_)

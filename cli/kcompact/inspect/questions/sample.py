@@ -17,9 +17,10 @@ _TOPIC = len(_COLUMNS)
 
 
 def sample_keys(keys: Keys) -> pa.Table:
-    """Rows (topic, partition, key, first_offset, last_offset, is_shared, order).
+    """A sample as rows (topic, partition, key, first_offset, last_offset, is_shared, order).
 
-    Those with the smallest hash: the same keys whatever the number of tasks, and all rows of a key.
+    It consists of the rows with the smallest hashes of keys: whatever the number of tasks, it has the same
+    keys, and all rows of a key.
     """
     is_shared = np.zeros(keys.rows.num_rows, bool)
     is_shared[keys.shared[0]] = True
@@ -41,7 +42,7 @@ def sample_keys(keys: Keys) -> pa.Table:
 def _most_of_task(keys: Keys) -> int:
     """An upper bound, all but certain, of a task's rows among the MOST_ROWS of all tasks.
 
-    On average it has one part in ``keys.tasks`` of them; all rows of a key are in the same task.
+    On average a task has MOST_ROWS / ``keys.tasks`` of them; all rows of a key are in the same task.
     """
     rows_of_key = int(keys.partitions.max(initial=0)) + 1
     return min(MOST_ROWS, 4 * MOST_ROWS // keys.tasks + 50 * rows_of_key)
@@ -70,6 +71,6 @@ def by_topic(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _order(keys: Keys) -> Longs:
-    """A hash per key that has nothing to do with the order of CRC-32 itself, which may place keys."""
+    """A hash per key that is independent of the order of CRC-32 itself, as keys may be placed by CRC-32."""
     checksums = np.fromiter(map(zlib.crc32, keys.rows["key"].to_pylist()), np.uint64, keys.rows.num_rows)
     return (checksums * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(1)).astype(np.int64)

@@ -18,7 +18,7 @@ _EXAMPLE_COLUMNS = ["key", "first_offset", "last_offset", "last_timestamp_ms", "
 
 
 def shared_keys(keys: Keys) -> Mapping[str, pa.Table]:
-    """Tables: a row for each key, one for each of its places, and "examples" of each topic, severe first."""
+    """Tables of keys in several partitions: a row for each key, one for each of its places, and examples."""
     rows, numbers = keys.shared
     deleted, last_ms = keys.is_deleted[rows], keys.column("last_timestamp_ms")[rows]
     newest, severe = _newest(numbers, last_ms), _severe(numbers, last_ms, deleted)

@@ -72,7 +72,7 @@ def added_up(tallies: Sequence[Mapping[str, pa.Table]]) -> Mapping[str, pa.Table
 
 
 def _largest(rows: pa.Table) -> pa.Table:
-    """The first few by size; of two alike the one with the smaller offset."""
+    """The first few by size; of equal ones that with the smaller offset."""
     record_bytes = rows["record_bytes"].to_numpy()
     if len(record_bytes) > MOST_LARGE:
         limit = np.partition(record_bytes, -MOST_LARGE)[-MOST_LARGE]

@@ -1,6 +1,6 @@
-"""Lines that a broker's cleaner logs after each round, for the rounds of ``compact``: to be compared.
+"""Lines that a broker's cleaner would log after each round of ``compact``, to compare with its own log.
 
-The lines with nothing but durations are left out; all others are the broker's, figure by figure.
+Lines with nothing but durations are left out; all others are as the broker writes them, with all figures.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ def render_broker_log(report: CompactionReport) -> str:
 def _round(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
     dirty = f"[{figures['first_dirty_offset']}, {figures['next_dirty_offset']}]"
     filled = figures["buffer_utilization"]
-    if filled is None:  # an unlimited map: as much of a broker's default one as it would fill
+    if filled is None:  # the map is unlimited: the share of a broker's default map that it would fill
         filled = figures["map_entries"] / DEFAULT_MAP_SLOTS
     yield f"INFO {_THREAD}: "
     yield f"\tLog cleaner thread 0 cleaned log {name} (dirty section = {dirty})"

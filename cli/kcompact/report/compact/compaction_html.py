@@ -26,9 +26,9 @@ from kcompact.report.text_table import shortened
 
 PAGE = "compaction.html"
 MOST_AXES = 12  # of the logs that are pictured
-_LONGEST_KEY = 200  # characters, of a page
+_LONGEST_KEY = 200  # characters
 MOST_TOP_KEYS = 15
-_MOST_CSV_BYTES = 256 << 20  # of a list beside the report that pictures are drawn from
+_MOST_CSV_BYTES = 256 << 20  # a larger CSV file of the report is not read for pictures
 _BLOCK_BYTES = 1 << 20  # read by one thread; more than the longest line, whose key csv_parts cuts
 _WHERE_ALL = "report.json has all"
 
@@ -140,11 +140,14 @@ def _gaps(folder: Path | None, logs: Sequence[LogOutcome]) -> dict[int, GapColum
 
 
 def _table(folder: Path | None, name: str, columns: list[str]) -> pa.Table | None:
-    """Columns of a list, whose lines are read side by side: ``csv_parts`` escapes line ends in cells."""
+    """Columns of a CSV file of the report; None: it is not there, or too large.
+
+    Blocks of lines are read in parallel, which is right since ``csv_parts`` escapes line ends in cells.
+    """
     path = folder / name if folder else None
     if path is None or not path.exists() or path.stat().st_size > _MOST_CSV_BYTES:
         return None
     types = {"topic": pa.string(), "key": pa.string(), "reason": pa.string()}
     options = csv.ConvertOptions(include_columns=columns, column_types=types, strings_can_be_null=False)
-    file = pa.OSFile(os.fsencode(path))  # pyarrow takes a name in UTF-8 alone, and it may be any bytes
+    file = pa.OSFile(os.fsencode(path))  # pyarrow takes only names in UTF-8; a path may be any bytes
     return csv.read_csv(file, csv.ReadOptions(block_size=_BLOCK_BYTES), convert_options=options)

@@ -1,4 +1,4 @@
-"""The report of ``compact``: made once, rendered in many forms; here on a terminal, as Markdown, as JSON."""
+"""The report of ``compact``: made once, rendered in many forms; here for a terminal, as Markdown and JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -66,7 +66,7 @@ def render_json(report: CompactionReport) -> str:
 def _log(log: LogOutcome) -> dict[str, Any]:
     figures = asdict(log)
     del figures["log_id"]
-    if not log.kept:  # -1 + 1 would look like an offset
+    if not log.kept:  # they are -1
         figures |= {"first_kept_offset": None, "last_kept_offset": None}
     return figures
 
@@ -187,7 +187,7 @@ def total_of(logs: Sequence[LogOutcome]) -> LogOutcome:
 
 
 def saved_bytes(log: LogOutcome) -> str:
-    """``82,626 (73 %)``."""
+    """The saved bytes and their share, as in ``82,626 (73 %)``."""
     saved = log.record_bytes - log.kept_bytes
     share = f" ({100 * saved / log.record_bytes:.0f} %)" if saved else ""
     return f"{saved:,}{share}"

@@ -66,7 +66,7 @@ def _tombstone_bars(logs: Sequence[LogReport]) -> list[Bar]:
 
 
 def _curves(logs: Sequence[LogReport]) -> tuple[list[Curve], int]:
-    """Bytes that would go under each value: of all logs together, and of those where it is most."""
+    """Removable bytes by what-if row: of all logs together, and of those with most; and the largest value."""
 
     def gains(log: LogReport) -> list[int]:
         return [dirtiness.gain.removable_bytes for dirtiness in log.what_if]

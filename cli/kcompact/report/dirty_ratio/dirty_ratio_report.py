@@ -1,4 +1,4 @@
-"""The report of ``dirty-ratio``: made once, rendered in many forms; of these, JSON, and that for CI."""
+"""The report of ``dirty-ratio``: made once, rendered in many forms; here as JSON, and for CI servers."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -45,7 +45,7 @@ class DirtyRatioReport:
 
 
 def report_log(log: ScannedLog) -> LogReport:
-    """Look at a scanned log under each of its settings."""
+    """Assess a scanned log under each of its settings."""
     configured, *others = log.settings
     never_cleaned = log.context.checkpoint_offset is None
     return LogReport(

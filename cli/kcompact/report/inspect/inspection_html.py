@@ -84,7 +84,7 @@ def _key_bars(inspection: Inspection) -> list[Bar]:
 
 
 def _axis(log: LogFacts) -> Axis:
-    """The longest gaps, the only ones whose offsets are kept."""
+    """An axis with the longest gaps, the only ones whose offsets an inspection holds."""
     rows = sorted((gap.first_offset, gap.last_offset, gap.length) for gap in log.gaps.longest)
     gaps = GapColumns(*np.array(rows, np.int64).T)
     extent = "" if len(rows) == log.gaps.count else f", the {len(rows)} longest drawn"

@@ -89,7 +89,10 @@ def _shown_key(key: bytes | None) -> dict[str, str | None]:
 
 
 def ci_report(inspection: Inspection, failing: Level | None) -> CiReport:
-    """One case per kind of finding, and one that holds; ``failing`` is the first level that fails a case."""
+    """A case for each kind of finding, and one that always holds: the dump can be read.
+
+    ``failing`` is the lowest level that fails a case; None: no level does.
+    """
     kinds: dict[str, list[InspectFinding]] = {}
     for finding in inspection.findings:
         kinds.setdefault(finding.code, []).append(finding)

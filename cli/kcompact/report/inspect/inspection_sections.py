@@ -13,7 +13,7 @@ _LONGEST_YEARS_MS = 253_402_300_800_000  # datetime ends with the year 9999
 
 
 def sections(inspection: Inspection) -> list[Table]:
-    """All sections that have rows, the first of them, in the order of questions people ask."""
+    """All sections that have rows, each cut to its first rows, in the order of questions that people ask."""
     tables = [
         _files(inspection),
         _records(inspection.logs),

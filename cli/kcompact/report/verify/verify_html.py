@@ -17,7 +17,7 @@ from kcompact.verify.outcome import VerifiedLog, VerifyOutcome
 
 MOST_FINDINGS = 200
 _MORE = "findings of all kinds"
-_KINDS = {
+_KINDS = {  # reasons that share the colour of another one in compaction reports
     "lost": "keyless",
     "tombstone_assumed_expired": "expired_tombstone",
     "below_log_start": "expired",
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def render_html(outcome: VerifyOutcome, keys: Keys) -> str:
-    """The whole answer; keys are hashed where they are elsewhere."""
+    """The whole answer; ``keys`` says whether keys are shown or hashed."""
     findings = [
         (
             finding.severity.value,

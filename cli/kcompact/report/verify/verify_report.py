@@ -32,7 +32,7 @@ from kcompact.verify.check import Severity
 from kcompact.verify.outcome import KeyEvidence, VerifiedLog, VerifyFinding, VerifyOutcome
 
 MOST_LOGS = 20  # on a terminal
-MOST_TALLIES = 100  # there, too, of checks and logs that have findings
+MOST_TALLIES = 100  # checks and logs with findings, on a terminal
 _BY_LOG = ("compaction", "compacted")
 MOST_ROWS = 200  # of a table in Markdown, and findings
 SCHEMA_VERSION = 1
@@ -44,7 +44,7 @@ _LEVELS = {
 
 
 def print_text(outcome: VerifyOutcome, console: Console, keys: Keys) -> None:
-    """Print the answer as it is, unless nothing is to be printed."""
+    """Print the answer without wrapping or styles, unless the console is quiet."""
     if not console.quiet:
         console.file.write(render_text(outcome, keys))
 
@@ -94,7 +94,7 @@ def _findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
 
 
 def _is_spelt_otherwise(finding: VerifyFinding) -> bool:
-    """Whether AFTER has the same JSON as key in another spelling, as tools write that have parsed it."""
+    """Whether AFTER's key is the same JSON in another spelling, as written by a tool that has parsed it."""
     keys = (finding.key, *(finding.found_key or ()))
     if len(keys) == 1 or not all(key is not None and is_spelt_variously(key) for key in keys):
         return False
@@ -147,7 +147,7 @@ def render_markdown(outcome: VerifyOutcome, keys: Keys) -> str:
 def _listed_findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
     for finding in outcome.findings[:MOST_ROWS]:
         where = markdown_code(place(finding))
-        text = markdown_code(sentence(finding, keys))  # no mention of anybody rings there
+        text = markdown_code(sentence(finding, keys))  # there, GitHub finds no mentions
         yield f"* **{finding.severity.value}** {finding.check} in {where}: {text}"
     if (more := len(outcome.findings) - MOST_ROWS) > 0:
         yield f"* {more:,} more of all kinds: --format json shows them"

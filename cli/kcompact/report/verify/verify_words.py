@@ -12,7 +12,7 @@ from kcompact.verify.outcome import KeyEvidence, VerifyFinding, VerifyOutcome
 
 @dataclass(frozen=True)
 class Keys:
-    """How keys are shown: as they are (printable), or as their SHA-256, which is no personal data to read."""
+    """How keys are shown: as they are (printable), or as their SHA-256, which shows no personal data."""
 
     hashed: bool = False
 

@@ -19,8 +19,8 @@ class Knowledge:
     ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
     offset that BEFORE lacks, where an abort marker can be: the one after its last record, unless the log
     ends there; None: no offset is missing among its records, so nothing speaks for transactions.
-    ``undecided`` are offsets of data that may have been aborted later than what is given tells, ascending;
-    ``open_in_batches``: batches tell of it, else it lies behind a read_committed dump.
+    ``undecided`` are ascending ranges of data that may have been aborted after the given files were made;
+    ``open_in_batches``: by the batches its transaction was open, else it comes after a read_committed dump.
     ``log_end_given``: the log end offset is given.
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
@@ -124,7 +124,7 @@ class Bounds:
         return self.knowledge.last_missing_offset is not None and not self.knowledge.transactions_given
 
     def takes_for_committed(self, cleaned_end_offset: int) -> bool:
-        """Whether data that comes after a read_committed dump counts as what replaced other records."""
+        """Whether data below the cleaned end counts as committed though it follows a read_committed dump."""
         facts = self.knowledge
         is_behind = bool(facts.undecided) and not facts.open_in_batches
         return is_behind and facts.undecided[0].first_offset < cleaned_end_offset
@@ -136,7 +136,10 @@ class Bounds:
 
     @property
     def last_start_offset(self) -> int:
-        """The log starts here at the latest: with ``delete``, at any offset up to AFTER's first one."""
+        """The largest offset at which the log may start: AFTER's first one; BEHIND_ALL if it has no record.
+
+        BEFORE_ALL: the policy is given without ``delete``, so nothing can have moved the log start.
+        """
         if self.is_given("cleanup.policy") and "delete" not in self.policy.cleanup_policy:
             return BEFORE_ALL
         first = self.knowledge.after_first_offset
@@ -154,8 +157,8 @@ class Bounds:
     def cleaned_from_offset(self) -> int:
         """Neither retention nor a moved log start (R53, R54) took anything from this offset on.
 
-        kafka-delete-records moves it only with ``delete`` (``Partition.deleteRecordsOnLeader``), which counts
-        here where it is given.
+        kafka-delete-records moves the log start only with ``delete`` in the policy
+        (``Partition.deleteRecordsOnLeader``); this counts if the policy is given.
         """
         if self.log_start_offset is not None:
             return max(self.log_start_offset, self.front_end_offset)
@@ -169,14 +172,14 @@ class Bounds:
 
     @property
     def round_end_offset(self) -> int:
-        """Where a round ends (exclusive) that no full map ends before; BEFORE_ALL: not known."""
+        """Where a round ends (exclusive) unless a full map ends it earlier; BEFORE_ALL: not known."""
         end = self.cleanable_end_offset
         is_known = self.knowledge.has_fixed_bound and not self.is_bound_estimated
         return end if is_known and end != BEHIND_ALL else BEFORE_ALL
 
     @property
     def has_roomy_map(self) -> bool:
-        """Whether a map of the size that is given takes all that is cleanable: no round ends early."""
+        """Whether the map's size is given and takes all that is cleanable, so that no round ends early."""
         return self.knowledge.map_size_given and self.knowledge.has_one_round
 
     @property
@@ -194,14 +197,17 @@ class Bounds:
 
     @property
     def cleanable_end_offset(self) -> int:
-        """The bound of every round (exclusive): a log that is not compacted has no cleanable section."""
+        """The bound of every round (exclusive); 0: the log is not compacted; BEHIND_ALL: there is none."""
         if "compact" not in self.policy.cleanup_policy:
             return 0
         return BEHIND_ALL if self.uncleanable_offset is None else self.uncleanable_offset
 
     @property
     def replaceable(self) -> Replaceable | None:
-        """Which records can have replaced others; None: what is gone must show it, or retention took some."""
+        """Which records can have replaced others; None: not known yet, or records may be gone otherwise, too.
+
+        It is not known yet if the removed records are to tell what the checkpoint means.
+        """
         is_open = self.checkpoint_offset is not None and self.checkpoint_is_end is None
         if is_open or self.log_start_offset is not None or "delete" in self.policy.cleanup_policy:
             return None

@@ -13,9 +13,9 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, 
 
 
 class Reason(enum.IntEnum):
-    """Why a record may be missing; the first that applies counts, LOST if none does.
+    """Why a record may be missing: a guess at the broker's ``Verdict``.
 
-    A guess at the broker's ``Verdict``.
+    The first reason that applies counts; LOST if none does.
     """
 
     LOST = 0
@@ -35,9 +35,10 @@ class Reason(enum.IntEnum):
 
 
 class ClassifiedRows:
-    """Columns beside ``rows`` (``KeyRows``); ``known_logs`` is by log id.
+    """The classification of ``rows``, as columns beside theirs; ``known_logs`` is by log id.
 
-    ``is_taken``: a record of BEFORE at whose place AFTER holds one of another key.
+    ``is_taken``: AFTER holds a record of another key at the place of this record of BEFORE. ``arrived``:
+    BEFORE holds no record of this key at this place, or one that differs from AFTER's.
     """
 
     def __init__(self, rows: KeyRows, is_taken: Flags, known_logs: Mapping[int, KnownLog]) -> None:
@@ -60,10 +61,10 @@ class ClassifiedRows:
 
     @cached_property
     def superseded_at_offset(self) -> Longs:
-        """The later record of the same key that lets this one go; NEVER if the cleaned section holds none.
+        """The offset of a later record of the key that lets this one go; NEVER: the cleaned section has none.
 
-        Where the checkpoint says where cleaning ended, any later record below it does; else (R21) only one at
-        or above the first dirty offset, and below whatever bounds every round.
+        If the checkpoint says where cleaning ended, any later record below it does. Otherwise only one at or
+        above the first dirty offset, and below the bound of every round, does (R21).
         """
         at = np.where(self.is_end_given, self.rows.next_offset, self.superseding_offset)
         return np.where(self.rows.is_data & (at < self.limit_offset), at, NEVER)
@@ -76,14 +77,14 @@ class ClassifiedRows:
 
     @cached_property
     def is_last_record(self) -> Flags:
-        """The last record of its key in BEFORE."""
+        """Whether it is the last record of its key in BEFORE."""
         return self.rows.is_data & (self.rows.offset == self.rows.latest_offset)
 
     @cached_property
     def is_outlived(self) -> Flags:
-        """Nothing below the bound of every round replaces the record, and an older one of its key stayed.
+        """Whether an older record of the key stayed, and none below every round's bound replaces this one.
 
-        A round that took it for a later record would have taken the older one, too.
+        A round that removed this record because of a later one would have removed the older one, too.
         """
         rows, number = self.rows, np.arange(len(self.rows))
         kept = np.maximum.accumulate(np.where(rows.is_data & rows.in_after, number, NOWHERE))
@@ -110,7 +111,7 @@ class ClassifiedRows:
 
     @cached_property
     def is_expired_alone(self) -> Flags:
-        """Whether a tombstone without a known horizon went by itself although another one is still there."""
+        """Whether a tombstone without a known horizon went by itself, though its log still has another."""
         is_other_there = self.first_kept_tombstone != BEHIND_ALL
         is_asked = self.of_log(lambda log: log.bounds.policy.drop_tombstones) == 0
         return self._is_gone_for(Reason.TOMBSTONE_ASSUMED_EXPIRED) & (
@@ -127,10 +128,10 @@ class ClassifiedRows:
 
     @cached_property
     def is_due_tombstone(self) -> Flags:
-        """Whether a tombstone may have gone by itself, be it its key's last record or not.
+        """Whether a tombstone may have gone by itself, as it was due, even if a later record replaces it.
 
-        Its replacement may be above the cleaned end. Where an older record of the key stayed, and no round
-        can have replaced this one, no due date excuses that, unless both are ``_is_clean_as_given``.
+        A later record may be above the cleaned end. If an older record of the key outlived the tombstone
+        (``is_outlived``), being due does not explain that, unless both are ``_is_clean_as_given``.
         """
         rows = self.rows
         is_tombstone = rows.is_data & rows.is_tombstone
@@ -139,9 +140,10 @@ class ClassifiedRows:
 
     @cached_property
     def _is_clean_as_given(self) -> Flags:
-        """Below a checkpoint that says where the round began, with a delete horizon that batches tell.
+        """Whether it is below a checkpoint that says where the round began, and batches tell its horizon.
 
-        A round has no record there in its map, and takes tombstones for their horizon alone (R21, R23).
+        The round's map holds no record from there, so the round removes tombstones for their horizon alone
+        (R21, R23).
         """
         has_batches = self.of_log(lambda log: log.bounds.knowledge.batches_given) > 0
         first_dirty = self.of_log(lambda log: _or(log.bounds.checkpoint_offset, BEFORE_ALL))
@@ -150,7 +152,10 @@ class ClassifiedRows:
 
     @cached_property
     def is_undone_as_given(self) -> Flags:
-        """The key's last record, a due tombstone, is gone, an older value stayed, and both were clean."""
+        """Whether a key's last record, a tombstone that was due, is gone, while an older value stayed.
+
+        A broker leaves this only where both records were clean (``_is_clean_as_given``).
+        """
         has_value = (self.rows.kept_offset != NOTHING_KEPT) & ~self.rows.kept_is_tombstone
         return self._is_gone_for(Reason.EXPIRED_TOMBSTONE) & self.is_last_record & has_value
 
@@ -158,9 +163,9 @@ class ClassifiedRows:
     def is_expired(self) -> Flags:
         """Whether retention may have taken a record: only from the front of the log, and only what may go.
 
-        A segment goes when its youngest record is older than ``retention.ms``, so each of its records is; or
-        when the log after it is at least ``retention.bytes`` (R53). Segment bounds can only make it go
-        later.
+        A segment goes when its youngest record, and so each of its records, is older than ``retention.ms``,
+        or when the log after it is at least ``retention.bytes`` (R53). Where segments end can only make a
+        record go later.
         """
         is_front = self.rows.offset < self.front_end_offset
         expired_ms = self.of_log(lambda log: _or(log.bounds.policy.retained_from_ms, BEFORE_ALL))
@@ -179,7 +184,7 @@ class ClassifiedRows:
 
     @cached_property
     def reason(self) -> Longs:
-        """The ``Reason`` why a record that is gone may be; 0 for those that are not gone, too."""
+        """The ``Reason`` why a record may be gone; LOST (0) also for records that are not gone."""
         rows = self.rows
         is_unstamped = rows.delete_horizon_ms == UNKNOWN_HORIZON_MS
         conditions = {
@@ -200,12 +205,12 @@ class ClassifiedRows:
 
     @cached_property
     def is_lost(self) -> Flags:
-        """Gone without a reason."""
+        """Whether a record is gone without a reason."""
         return self.is_gone & (self.reason == Reason.LOST)
 
     @cached_property
     def needed_end_offset(self) -> Longs:
-        """The smallest cleaned end (exclusive) that lets a record go for its reason; BEFORE_ALL: any."""
+        """The smallest cleaned end (exclusive) that lets a record go for its reason; BEFORE_ALL: any does."""
         offset = self.rows.offset
         by_itself = self._is_gone_for(
             Reason.KEYLESS, Reason.EXPIRED_TOMBSTONE, Reason.TOMBSTONE_ASSUMED_EXPIRED
@@ -213,14 +218,14 @@ class ClassifiedRows:
         is_replaced = self._is_gone_for(Reason.SUPERSEDED)
         replacement = np.where(self.is_due_tombstone, offset, self.superseded_at_offset)
         needed = np.where(by_itself, offset + 1, np.where(is_replaced, replacement + 1, BEFORE_ALL))
-        # What retention may have taken says nothing about compaction.
+        # A record that retention may have taken tells nothing about compaction.
         return np.where(self.is_expired | self.is_below_log_start, BEFORE_ALL, needed)
 
     @cached_property
     def doubtful_from_offset(self) -> Longs:
-        """A record can be a finding if its log's cleaned end is above this; BEHIND_ALL: it cannot be one.
+        """The record can only be a finding if the log's cleaned end is above this offset.
 
-        What the end does not excuse is doubtful from BEFORE_ALL on.
+        BEHIND_ALL: it cannot be one. BEFORE_ALL: it may be one wherever cleaning ended.
         """
         rows = self.rows
         out_of_turn = self.is_out_of_turn | (

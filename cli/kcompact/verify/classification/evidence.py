@@ -29,10 +29,10 @@ def added_up(parts: Iterable[Mapping[int, S]]) -> dict[int, S]:
 class Evidence:
     """Certain facts about one log's rounds; offsets are inclusive.
 
-    Rounds go on where the one before ended, so together they mapped one range of offsets. It begins at
-    ``first_dirty_at_most`` or before, and holds all from there to ``mapped_up_to``: a record that one in
-    between replaces cannot have stayed. Segments that hold offsets up to ``rewritten_up_to`` were rewritten.
-    Where rounds reached the first tombstone that stayed, they mapped ``mapped_if_it_was_reached`` as well.
+    Each round begins where the one before ended, so all rounds together mapped one range of offsets. This
+    begins at ``first_dirty_at_most`` or before, and reaches at least to ``mapped_up_to``: a record that one
+    in the range replaces cannot have stayed. Segments with offsets up to ``rewritten_up_to`` were rewritten.
+    If rounds reached the first tombstone that stayed, they mapped ``mapped_if_it_was_reached`` as well.
     ``last_keyed_offset`` is that of the last record with a key that a round could have mapped.
     """
 
@@ -53,13 +53,13 @@ class Evidence:
         )
 
     def reaching(self, first_kept_tombstone: int) -> "Evidence":
-        """The evidence once it is known which tombstone is the first that stayed."""
+        """The evidence once it is known at which offset the first tombstone that stayed is."""
         if first_kept_tombstone > self.mapped_up_to:
             return self
         return replace(self, mapped_up_to=max(self.mapped_up_to, self.mapped_if_it_was_reached))
 
     def ending_at(self, round_end_offset: int, *, is_map_roomy: bool = False) -> "Evidence":
-        """Add where a round ends (exclusive); unchanged where a full map may have ended it before.
+        """The evidence with the end of a round (exclusive); unchanged if a full map may have ended it before.
 
         ``is_map_roomy``: the map is known not to get full.
         """

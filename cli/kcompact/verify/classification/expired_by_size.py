@@ -21,11 +21,12 @@ Range = tuple[int, int]
 def expired_end_offsets(
     pairs: Pairs, facts: Mapping[int, PairFacts], bounds: Mapping[int, Bounds]
 ) -> dict[int, int]:
-    """By log id: only records below it may be gone. Logs that ``retention.bytes`` does not limit have none.
+    """By log id, the offset below which ``retention.bytes`` may have taken records, of logs that it limits.
 
-    A segment goes if the log after it is at least ``retention.bytes``. Sizes are those before the
-    cleaning: the cleaner's threads clean logs and delete segments in turn, so that retention may have seen
-    them, and cleaning only lets fewer go. Where no segments are known, any record may end one.
+    A segment goes if the log after it is at least ``retention.bytes``. Sizes are those before the cleaning:
+    the cleaner's threads clean logs and delete segments in turn (R52), so that retention may have seen these
+    sizes, and with the smaller ones after a cleaning fewer segments go. If no segments are known, any record
+    may end one.
     """
     limits = {
         i: limit

@@ -14,11 +14,11 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, KeyRows
 
 @dataclass(frozen=True)
 class PairFacts:
-    """Figures of some of a log's records. ``before_end_offset`` is exclusive."""
+    """Figures of some of a log's records. ``before_end_offset`` is exclusive, other offsets are inclusive."""
 
     records_before: int = 0
     records_after: int = 0
-    before_first_offset: int = BEHIND_ALL  # of no record
+    before_first_offset: int = BEHIND_ALL  # BEHIND_ALL: BEFORE has no record
     before_end_offset: int = 0
     first_kept_tombstone: int = BEHIND_ALL  # of those without a known horizon; BEHIND_ALL: none stayed
     only_from: int = 0  # removals that a round beginning at the checkpoint explains, and none ending there
@@ -42,9 +42,9 @@ class KnownLog:
     """One log. Picklable.
 
     ``is_end_given``: its checkpoint says where cleaning ended; otherwise it says where the last round began.
-    ``is_reading_certain``: this is known, or proven by what is gone. No record at or above ``limit_offset``
-    can have replaced another one; below ``expired_end_offset``, ``retention.bytes`` may have taken records.
-    The last two fields are known once all records are classified.
+    ``is_reading_certain``: which of the two is known, or proven by the removed records. No record at or above
+    ``limit_offset`` can have replaced another one; below ``expired_end_offset``, ``retention.bytes`` may have
+    taken records. The last two fields are known once all records are classified.
     """
 
     bounds: Bounds
@@ -58,7 +58,7 @@ class KnownLog:
 
     @property
     def mapped_from_offset(self) -> int:
-        """Rounds may have mapped no record below it: it was clean already, or the log start had passed it."""
+        """Records below it may be in no round's map: they were clean already, or below the log start."""
         starts = [self.bounds.log_start_offset, None if self.is_end_given else self.bounds.checkpoint_offset]
         return max((start for start in starts if start is not None), default=BEFORE_ALL)
 
@@ -69,13 +69,13 @@ class KnownLog:
         return first if self.is_end_given else max(first, self.bounds.checkpoint_offset or 0)
 
     def cleaned_end(self, needed_end_offset: int) -> int:
-        """Up to where the log was cleaned (exclusive): as given, or the least that what is gone needs."""
+        """Up to where the log was cleaned (exclusive): as given, or the least that explains the removals."""
         if self.is_end_given and self.bounds.checkpoint_offset is not None:
             return self.bounds.checkpoint_offset
         return max(self.first_dirty_offset, needed_end_offset)
 
     def read_otherwise(self) -> "KnownLog":
-        """As if the checkpoint had been copied at the other time: after the cleaning, or before it."""
+        """The log as if its checkpoint had been copied at the other time: after the cleaning or before it."""
         limit, checkpoint = self.bounds.cleanable_end_offset, self.bounds.checkpoint_offset
         if not self.is_end_given and checkpoint is not None:
             limit = min(limit, checkpoint)
@@ -85,9 +85,9 @@ class KnownLog:
 def known_log(facts: PairFacts, bounds: Bounds, expired_end_offset: int = BEFORE_ALL) -> KnownLog:
     """Decide how a log counts as cleaned.
 
-    A checkpoint file may have been copied before or after the cleaning: it is read in the way that explains
-    more of the removals, and as ``compact`` reads it (where the round begins) if both do. Which one
-    leaves less over shows later, once all records are classified.
+    A checkpoint file may have been copied before or after the cleaning. It is read in the way that explains
+    more of the removals, or, if both ways explain as many, as ``compact`` reads it (where the round begins).
+    With which way there are fewer findings only shows later, once all records are classified.
     """
     is_end, limit = bounds.checkpoint_is_end, bounds.cleanable_end_offset
     fewer, more = sorted((facts.only_from, facts.only_up_to))
@@ -124,8 +124,8 @@ def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> di
 def _explained_once(rows: KeyRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
     """Removals that only rounds from the checkpoint on explain, and those that only rounds up to it explain.
 
-    Only what nothing but cleaning can have removed counts. Tombstones and records without a key may go by
-    themselves, wherever the record is that replaces them.
+    Only records that nothing but cleaning can have removed count. Tombstones and records without a key may go
+    by themselves, so for these their own offset counts, not that of the record that replaces them.
     """
     checkpoints = {i: b.checkpoint_offset for i, b in bounds.items() if b.checkpoint_offset is not None}
     checkpoint: Longs = rows.per_log(checkpoints, -1)

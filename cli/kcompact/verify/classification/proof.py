@@ -1,4 +1,4 @@
-"""Proofs in removals: which rounds a log went through for certain (``Evidence``)."""
+"""Proofs drawn from removed records: which rounds a log went through for certain (``Evidence``)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 
 
 def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:
-    """Evidence by log id. What retention or an abort may have taken proves nothing."""
+    """Evidence by log id. Records that retention or an abort may have removed prove nothing."""
     rows, reason = classified.rows, classified.reason
     gone = classified.is_gone & is_cleaned(classified)
     replaced = gone & (reason == Reason.SUPERSEDED)
@@ -26,7 +26,7 @@ def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:
         | (gone & (reason == Reason.KEYLESS))
         | (gone & rows.is_data & rows.is_tombstone & (reason != Reason.LOST))
     )
-    # Where it is open what the checkpoint means, the very next record may be what replaced it.
+    # If it is open what the checkpoint means, the very next record of the key may have been the replacement.
     is_certain = classified.of_log(lambda log: log.is_reading_certain) > 0
     superseded_at = np.where(is_certain, classified.superseded_at_offset, rows.next_offset)
     mapped = np.where(by_later, superseded_at, np.where(reached, rows.offset, BEFORE_ALL))
@@ -46,9 +46,10 @@ def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:
 
 
 def is_gone_for_later(classified: ClassifiedRows, stays: Flags) -> Flags:
-    """Whether a record went for certain as a later one of its key was in a round's map (R21).
+    """Whether a record is gone for certain because a later one of its key was in a round's map (R21).
 
-    A tombstone that is replaced may have gone by itself, unless it ``stays`` (``outliving``).
+    A replaced tombstone may have gone by itself, unless it is one of those that cannot (``stays``, made by
+    ``outliving``).
     """
     replaced = classified.is_gone & is_cleaned(classified) & (classified.reason == Reason.SUPERSEDED)
     return replaced & (~classified.rows.is_tombstone | stays)
@@ -71,11 +72,11 @@ def outliving(classified: ClassifiedRows) -> tuple[Flags, Flags]:
 def outlives_rounds(
     offset: Longs, timestamp_ms: Longs, horizon_ms: Longs, bounds: Bounds, first_kept_tombstone: int
 ) -> tuple[Flags, Flags]:
-    """Which tombstones of a log cannot have gone by themselves; and which not if rounds reached another one.
+    """Which tombstones of a log cannot have gone by themselves, and which cannot if rounds reached another.
 
-    That is ``first_kept_tombstone``, the first without a horizon that stayed (BEHIND_ALL: none did). They
-    were not due, or would not have been before that one was: it is an earlier one, or in the same segment,
-    which a round stamps as a whole (R16, R25, R26).
+    The other one is ``first_kept_tombstone``, the first without a horizon that stayed (BEHIND_ALL: none did).
+    Tombstones that cannot have gone were not due, or not due before the other one, since that is earlier or
+    in the same segment, which a round stamps as a whole (R16, R25, R26).
     """
     ends = np.array([base for base, _ in bounds.segments] or [BEFORE_ALL])
     at = np.searchsorted(ends, offset, side="right")
@@ -94,7 +95,7 @@ def is_cleaned(classified: ClassifiedRows) -> Flags:
 
 
 def evidence_of_tombstones(tombstones: Sequence[Sequence[int]], log: KnownLog) -> Evidence:
-    """The evidence of replaced tombstones of unaffected keys: rows of ``UnaffectedLog.tombstones``."""
+    """The evidence in removed tombstones of unaffected keys; as rows of ``UnaffectedLog.tombstones``."""
     bounds, first_kept = log.bounds, log.facts.first_kept_tombstone
     offset, next_offset, timestamp_ms, horizon_ms = np.array(tombstones).T
     is_certain = bounds.only_cleaning_takes(offset)
@@ -106,7 +107,7 @@ def evidence_of_tombstones(tombstones: Sequence[Sequence[int]], log: KnownLog) -
 
 
 def whole_evidence(evidence: Evidence, log: KnownLog) -> Evidence:
-    """The evidence of all removals of a log, with what follows from what is known of the log."""
+    """The evidence of all of a log's removals, extended by what the known facts about the log imply."""
     bounds = log.bounds
     evidence = evidence.reaching(log.facts.first_kept_tombstone)
     if not log.is_end_given:

@@ -1,4 +1,4 @@
-"""Options not given that could explain a loss: without them nobody can tell whether it is one."""
+"""Options that were not given and could explain a loss: without them nobody can tell whether it is one."""
 
 import enum
 from collections.abc import Callable
@@ -16,17 +16,17 @@ class Remedy(enum.IntEnum):
 
     NONE = 0
     RETENTION = enum.auto()
-    SIZE = enum.auto()  # of the log with its markers, for retention.bytes
+    SIZE = enum.auto()  # the log's bytes with its markers, for retention.bytes
     LOG_START = enum.auto()  # where the log starts, below which all may be gone
     TRANSACTIONS = enum.auto()  # which data was aborted
-    TOMBSTONES = enum.auto()  # that they were retained for a shorter time
-    LAG = enum.auto()  # whether one let several rounds come, of which an earlier one stamped it
-    SEGMENTS = enum.auto()  # other ones than the configs lead to
+    TOMBSTONES = enum.auto()  # a shorter delete.retention.ms
+    LAG = enum.auto()  # a minimum lag: there may have been several rounds, and an earlier one stamped it
+    SEGMENTS = enum.auto()  # segments that end elsewhere than the configs make them end
     OPEN_IN_BATCHES = enum.auto()  # how a transaction ended that was open by the batches
     BEHIND_COMMITTED = enum.auto()  # as above, for one that ends after a read_committed dump
     COMMITTED = enum.auto()  # whether AFTER was read as read_committed, which shows no aborted data
-    DOUBTED = enum.auto()  # what the record is, where a tool does not write all as it is
-    NULLS = enum.auto()  # what a dump has for null
+    DOUBTED = enum.auto()  # the record's true content, where a tool does not write all as it is
+    NULLS = enum.auto()  # how a dump writes null
     TIMES = enum.auto()  # whether timestamps were cut to seconds
 
 
@@ -81,7 +81,8 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     comes_first = _is(classified, lambda log: log.bounds.stamps_come_first)
     is_retention_given = _is_given(classified, "delete.retention.ms")
     is_young = rows.timestamp_ms > classified.of_log(lambda log: log.bounds.tombstones_due_ms)
-    # Without the bound it might have gone: a later record replaces it, or it goes for what it is.
+    # Without the bound the record might have gone: a later one replaces it, or it is aborted, without a key,
+    # or a tombstone.
     is_last_value = rows.is_data & ~rows.is_tombstone & (rows.next_offset == NEVER)
     is_estimated = _is(classified, lambda log: log.bounds.is_bound_estimated)
     is_undecided = _is(classified, lambda log: log.bounds.is_bound_undecided)
@@ -90,7 +91,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     in_front = is_front & ~_is_given(classified, "cleanup.policy")
     is_start_given = _is(classified, lambda log: log.bounds.log_start_offset is not None)
     aborted = classified.may_be_aborted
-    # Where the active segment is the bound, it may have been closed since, as the transaction may have ended.
+    # An active segment that is the bound may have been closed since, as the transaction may have ended.
     is_open = aborted & ~in_front & _is(classified, lambda log: log.bounds.knowledge.open_in_batches)
     conditions = {
         Remedy.TOMBSTONES: is_young & is_unstamped & ~comes_first & ~is_retention_given,
@@ -99,7 +100,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
         Remedy.SEGMENTS: is_estimated & goes_further_on,
         Remedy.COMMITTED: rows.is_aborted,
         Remedy.RETENTION: in_front,
-        # Where the bound is estimated, it does not speak against what else could explain the loss.
+        # A bound that is only estimated does not rule out other explanations of the loss.
         Remedy.BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
         Remedy.TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
         Remedy.LOG_START: ~is_start_given & (rows.offset < classified.cleaned_from_offset),
@@ -109,7 +110,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
 
 
 def _is_unstamped(classified: ClassifiedRows) -> Flags:
-    """Tombstones that a round may have taken if one before it had set their delete horizon."""
+    """Whether a round may have removed a tombstone, if an earlier round had set its delete horizon."""
     rows = classified.rows
     flags: Flags = (
         rows.is_data

@@ -1,6 +1,6 @@
-"""Classified rows of which some may be findings, with all that their words need.
+"""Classified rows, some of which may be findings, with all that the words of findings need.
 
-Among them are records of BEFORE that are at another offset in AFTER.
+Here it is also found which records of BEFORE are at another offset in AFTER.
 """
 
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ class Suspects:
 
     @property
     def is_lost(self) -> Flags:
-        """Missing without a reason, and not found elsewhere."""
+        """Whether a record is gone without a reason, and not at another place in AFTER."""
         return self.classified.is_lost & ~self.moves.is_moved_away
 
     @property
     def is_lost_last_record(self) -> Flags:
-        """The last record of its key is missing, and it is known that it should not be."""
+        """Whether a lost record is the last one of its key."""
         return self.is_lost & self.classified.is_last_record
 
     @property
@@ -54,15 +54,15 @@ class Suspects:
 
     @property
     def is_kept(self) -> Flags:
-        """Both dumps hold the record, and it is the same."""
+        """Whether both dumps hold the record, without a certain difference."""
         return self.rows.in_before & self.rows.in_after & ~self.rows.is_changed
 
     @cached_property
     def certainly_superseded_at_offset(self) -> Longs:
-        """The key's first later record that a round is proven to have mapped, NEVER: there is none.
+        """The offset of a later record of the key that a round is proven to have mapped; NEVER: of none.
 
-        The rounds of the log prove it, or a later record of the key that went: what replaced that one was in
-        the map of a round, which rewrites all segments from the log's start on (R16, R21).
+        The proof is the range that the log's rounds mapped, or a later record of the key that is gone: its
+        replacement was in the map of a round, which rewrites all segments from the log's start on (R16, R21).
         """
         first_dirty = self.classified.of_log(lambda log: log.evidence.first_dirty_at_most)
         at = self.rows.mapped_superseding_offset(first_dirty)
@@ -79,22 +79,25 @@ class Suspects:
 
     @property
     def is_replaced_for_certain(self) -> Flags:
-        """A later record of the key was mapped, so that this one had to go."""
+        """Whether a later record of the key was mapped for certain, so that this one had to go."""
         return self.certainly_superseded_at_offset != NEVER
 
     @property
     def is_mapped_for_certain(self) -> Flags:
-        """The rounds are proven to have gone beyond the record."""
+        """Whether the rounds are proven to have mapped offsets up to the record, or beyond."""
         return self.rows.offset <= self.mapped_up_to
 
     @cached_property
     def is_rewritten_for_certain(self) -> Flags:
-        """The record's segment is proven to have been rewritten (R16): so are all up to one that was."""
+        """Whether the record's segment, or a later one, is proven to have been rewritten (R16)."""
         return self.is_mapped_for_certain | (self.rows.offset < self.classified.of_log(_rewritten_end))
 
     @cached_property
     def is_out_of_turn_for_certain(self) -> Flags:
-        """A tombstone went by itself, and one that was due no later stayed in what rounds went through."""
+        """Whether a tombstone went by itself, but one that was due no later stayed.
+
+        Rounds are proven to have gone through the log up to the one that stayed.
+        """
         outlives, outlives_if_reached = self._outliving
         is_reached = self.classified.first_kept_tombstone <= self.mapped_up_to
         stays = outlives | (outlives_if_reached & is_reached)
@@ -111,7 +114,10 @@ class Suspects:
         return remedies
 
     def row(self, at: int, *, is_certain: bool) -> Row:
-        """One row for the words of a check; where another key's record was replaced, that is the record."""
+        """The plain values of one row, for the words of a check.
+
+        If AFTER's record is at the place of another key's record of BEFORE, the values are of the latter.
+        """
         after_at, replaced_at = int(self.rows.after_at[at]), int(self.replaced_at[at])
         after = self.rows.after.slice(after_at, 1) if after_at != NOWHERE else None
         before = self.taken_rows.slice(replaced_at, 1) if replaced_at != NOWHERE else None
@@ -161,7 +167,7 @@ class Suspects:
         return f"{self.question.logs[int(self.moves.from_log_id[at])]}@{self.moves.from_offset[at]}"
 
     def _changed(self, at: int, before: pa.Table | None, after: pa.Table | None) -> list[str]:
-        """The columns of CONTENT that differ; ``before``: the record of another key that was replaced."""
+        """The columns of CONTENT that differ; ``before``: BEFORE's record of another key at this place."""
         if before is None or after is None:
             return [name for name, differs in self.rows.differs.items() if differs[at]]
         differs = [
@@ -201,7 +207,7 @@ def _or_none(value: np.generic, nothing: int | None) -> int | None:
 
 @dataclass(frozen=True)
 class Moves:
-    """Columns beside ``KeyRows``; ``from_log_id`` and ``from_offset`` count where a record ``has_come``."""
+    """Columns beside ``KeyRows``; ``from_log_id`` and ``from_offset`` mean nothing unless ``has_come``."""
 
     has_come: Flags
     from_log_id: Longs
@@ -210,9 +216,9 @@ class Moves:
 
 
 def find_moves(classified: ClassifiedRows, question: Question) -> Moves:
-    """Pair records that are not where they were with records that are where they were not.
+    """Pair records that AFTER lacks at their place with equal ones that it has elsewhere in the topic.
 
-    Within a topic; equal records (in the parts that are compared) are paired in their order.
+    Records are equal if the parts that are compared are. Several equal ones are paired in their order.
     """
     rows = classified.rows
     arrivals = np.flatnonzero(rows.in_after & classified.arrived)
@@ -249,7 +255,7 @@ def _ranked(codes: Longs, log_number: Longs, offset: Longs, most: int) -> Longs:
 
 
 def _contents(rows: KeyRows, arrivals: Longs, departures: Longs, question: Question) -> Longs:
-    """A number for each record of AFTER in ``arrivals``, then of BEFORE in ``departures``."""
+    """A number for the content of each record of AFTER in ``arrivals``, then of BEFORE in ``departures``."""
     tables = [
         rows.after.take(pa.array(rows.after_at[arrivals])),
         rows.before.take(pa.array(rows.before_at[departures])),

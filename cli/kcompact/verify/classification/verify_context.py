@@ -53,11 +53,11 @@ class VerifyContext:
 
     @property
     def lookups(self) -> dict[int, Lookup]:
-        """Knowledge about single records."""
+        """Knowledge about single records, by log id."""
         return {log_id: lookup_for(self.contexts[log_id], policy) for log_id, policy in self.policies.items()}
 
     def lookups_under(self, bounds: Mapping[int, Bounds]) -> dict[int, Lookup]:
-        """As ``lookups``, with the data that rounds within ``bounds`` may overlook."""
+        """As ``lookups``, with the data that rounds within ``bounds`` may leave out of their maps (R31)."""
         lookups = self.lookups
         for i, lookup in lookups.items():
             batches = self.contexts[i].batches
@@ -117,10 +117,10 @@ def with_transactions(
 def _front_offsets(
     verify_context: VerifyContext, first_offsets: Mapping[int, int], bounds: Mapping[int, Bounds]
 ) -> dict[int, int]:
-    """By log id, the offset below which ``retention.bytes`` may have taken all; of logs with a bound there.
+    """By log id, the offset below which ``retention.bytes`` may have taken all, if the bound lies below it.
 
-    It takes whole segments below AFTER's first record (``first_offsets``), perhaps before the log's own round
-    (R52): then young records in them did not hold that round up.
+    Retention takes whole segments below AFTER's first record (``first_offsets``), perhaps before the log's
+    own round (R52). Then young records in these segments did not hold that round up.
     """
     fronts = {}
     for log_id, policy in verify_context.policies.items():
@@ -143,7 +143,7 @@ def _behind_fronts(
     verify_context: VerifyContext,
     fronts: Mapping[int, int],
 ) -> dict[int, Bounds]:
-    """``bounds``, in which a round may go as far as it could without what is below its log's front."""
+    """``bounds``, raised to where a round could go if the records below its log's front were gone."""
     contexts = {i: _from_front(verify_context.contexts[i], front) for i, front in fronts.items()}
     policies = {i: verify_context.policies[i] for i in fronts}
     of_later = replace(verify_context, contexts=contexts, policies=policies)
@@ -264,14 +264,14 @@ def with_knowledge(
 
 
 def _is_bound_fixed(bounds: Bounds, context: LogContext) -> bool:
-    """No lag or open transaction ends while nothing is appended."""
+    """Whether the bound stays where it is while nothing is appended: no lag or open transaction can end."""
     end, stable = context.log_end_offset, context.last_stable_offset
     is_decided = stable is None or (end is not None and stable >= end)
     return bounds.policy.min_compaction_lag_ms == 0 and is_decided
 
 
 def _fits_map(bounds: Bounds, records: int) -> bool:
-    """Whether the map takes the keys of so many records."""
+    """Whether the map takes the keys of this many records."""
     limit = map_limit(bounds.policy)
     return records <= (_DEFAULT_MAP_LIMIT if limit is None else limit)
 
@@ -284,9 +284,9 @@ def _first_dirty_offset(bounds: Bounds, context: LogContext, verify_context: Ver
 
 
 def _last_missing_offset(runs: np.ndarray, context: LogContext) -> int | None:
-    """The last of the offsets between and after the runs of those that BEFORE holds.
+    """The last offset that BEFORE lacks, as in ``Knowledge``; ``runs`` are of the offsets that it holds.
 
-    A dump ends with the last record, so where offsets are missing elsewhere, a marker may come after it.
+    A dump ends with the last record, so if offsets are missing elsewhere, a marker may follow that record.
     """
     runs = union_of(runs)
     present_end_offset = int(runs[-1, 1])

@@ -1,4 +1,4 @@
-"""Which files have headers, or all of them, as far as their records or their fields tell."""
+"""Which files have headers, and whether in full, as far as their records and fields show."""
 
 from collections.abc import Mapping
 
@@ -13,22 +13,22 @@ from kcompact.engine.passes.index_pass import IndexPlan
 
 
 def with_incomplete_headers(plan: IndexPlan) -> dict[int, str]:
-    """The dialects of splits that do not have all of the headers."""
+    """By split id, the name of the dialect, for splits that do not hold headers in full."""
     dialects = {split_id: plan.file_of(split).dialect for split_id, split in plan.splits.items()}
     return {split_id: dialect.name for split_id, dialect in dialects.items() if dialect.incomplete_headers}
 
 
 def carries_headers(file: DumpFile) -> bool:
-    """Whether a file has a field or column for them."""
+    """Whether a file has a field or column for headers."""
     name = file.dialect.headers
     return name in file.shape.columns if isinstance(file.shape, CsvShape) else name is not None
 
 
 def may_lack_headers(dump: Dump, by_file: Mapping[int, SplitNotes]) -> bool:
-    """Whether nothing tells whether headers were exported.
+    """Whether a dump without headers may come from a topic with headers, which were not exported.
 
-    In JSON of an unknown tool no record has the field then, nor where the tool writes them only if asked to.
-    What kcompact wrote has it in any case, and empty in all records.
+    In JSON no record has the field then, and the tool is unknown or writes headers only if asked to. A file
+    that kcompact wrote has the field in any case; it is empty in all records then.
     """
     return all(_may_lack_headers(file, by_file[file.file_id].fields_seen) for file in dump.files)
 
@@ -40,7 +40,7 @@ def _may_lack_headers(file: DumpFile, seen: Mapping[str, int]) -> bool:
 
 
 def _is_converted(file: DumpFile) -> bool:
-    """Whether kcompact wrote the file, of a dump that may have been another one."""
+    """Whether kcompact wrote the file, perhaps from a dump in another format."""
     if isinstance(file.shape, CsvShape):
         return file.shape.columns == COLUMNS
     if file.layout == "avro":
@@ -49,8 +49,9 @@ def _is_converted(file: DumpFile) -> bool:
 
 
 def writer_of(file: DumpFile) -> str:
-    """Whoever gave the headers of an object their order: a tool, or one run of a program that nobody knows.
+    """A name for what decided on the order of headers in JSON objects: a tool, or an unknown program's run.
 
-    Rust's HashMap and Swift's Dictionary have another order in every run.
+    Each file of an unknown program counts as a run of its own, since Rust's HashMap and Swift's Dictionary
+    have another order in every run.
     """
     return file.path if file.layout in JSON and not file.dialect.sure else file.dialect.name

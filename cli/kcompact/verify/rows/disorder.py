@@ -1,4 +1,4 @@
-"""Dumps that are out of order, or hold an offset twice: found, and put in order before classification."""
+"""Records that are out of order, or at an offset that a dump holds twice, found before classification."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ LargestBefore = Mapping[tuple[int, int], int]
 
 @dataclass(frozen=True)
 class Disorder:
-    """Faults in the order of two dumps.
+    """Faults in the order of two dumps; ``result`` are the findings about AFTER.
 
-    ``repeated_before``: records of BEFORE at an offset that another one holds with the same content.
-    ``differing_offsets``: by log id the first offset that BEFORE holds twice, with a difference.
+    ``repeated_before``: the number of BEFORE's records at an offset that an earlier record of it has already.
+    ``differing_offsets``: by log id, the smallest offset that BEFORE holds twice with different content.
     """
 
     result: Findings = field(default_factory=Findings)
@@ -36,14 +36,14 @@ class Disorder:
     differing_offsets: Mapping[int, int] = field(default_factory=dict)
 
     def plus(self, other: "Disorder") -> "Disorder":
-        """Of the places of both."""
+        """The faults at the places of both."""
         offsets = dict(self.differing_offsets)
         for log_id, offset in other.differing_offsets.items():
             offsets[log_id] = min(offset, offsets.get(log_id, offset))
         return Disorder(self.result.plus(other.result), self.repeated_before + other.repeated_before, offsets)
 
     def require_one_truth(self, question: Question) -> None:
-        """Raise InputError where BEFORE says two things about one offset: nothing can be compared with it."""
+        """Raise InputError if BEFORE holds an offset twice with different content."""
         for log_id in sorted(self.differing_offsets, key=question.logs.__getitem__):
             raise InputError(
                 f"{', '.join(question.before_name)}: offset {self.differing_offsets[log_id]} of"
@@ -55,10 +55,11 @@ class Disorder:
 def sort_out(
     before: pa.Table, after: pa.Table, question: Question, earlier: tuple[LargestBefore, LargestBefore]
 ) -> tuple[Disorder, Flags, Flags]:
-    """Look at all records of some places (log and offset) of two dumps.
+    """Find disorder in all records that two dumps have at some places (log and offset).
 
-    Returns what is wrong, and which rows of each are the first of their place. The tables have the columns
-    of ``keyed_rows.ROWS_SCHEMA``; ``earlier`` belongs to them in turn. AFTER alone: it is BEFORE, too.
+    Returns the disorder, and flags for the rows of BEFORE and of AFTER that are the first at their place. The
+    tables have the columns of ``keyed_rows.ROWS_SCHEMA``; ``earlier`` is for BEFORE and for AFTER. If AFTER
+    is alone, ``before`` is the same table.
     """
     is_alone = before is after
     in_before = _Repeated.among(before)
@@ -73,7 +74,7 @@ def sort_out(
 
 
 class _Repeated(NamedTuple):
-    """The rows of all places that hold several, place by place, and which of them are not the first."""
+    """The rows of all places with several rows: row numbers, place by place, and which are not the first."""
 
     at: Longs
     places: Longs
@@ -92,7 +93,7 @@ class _Repeated(NamedTuple):
 
 
 def _differing(rows: pa.Table, repeated: _Repeated) -> dict[int, int]:
-    """By log id, the smallest offset whose copies are not all the same."""
+    """By log id, the smallest offset whose records are not all the same."""
     differing = repeated.at[differing_copies(rows.take(pa.array(repeated.at)), repeated.places)]
     offsets: dict[int, int] = {}
     for row in differing.tolist():
@@ -115,7 +116,7 @@ def _twice(after: pa.Table, repeated: _Repeated, question: Question) -> Findings
 def _out_of_order(
     before: pa.Table, after: pa.Table, question: Question, earlier: tuple[LargestBefore, LargestBefore]
 ) -> Findings:
-    """Records of AFTER directly after a larger offset, unless they follow a larger one in BEFORE, too."""
+    """Findings for AFTER's records directly after a larger offset, unless BEFORE has them after one, too."""
     previous = _or_earlier(after, "previous_offset", earlier[1])
     late = np.flatnonzero(previous > after["offset"].to_numpy())
     largest = _or_earlier(before, "largest_offset", earlier[0])
@@ -134,7 +135,7 @@ def _out_of_order(
 
 
 def _or_earlier(rows: pa.Table, name: str, earlier: LargestBefore) -> Longs:
-    """A column of ORDER; where the split says nothing, what earlier splits of the file do."""
+    """A column of ORDER, completed by what earlier splits of the file hold of the log."""
     column = rows[name].to_numpy()
     unknown = np.flatnonzero(column < 0)
     places = zip(

@@ -1,4 +1,4 @@
-"""Differences between both dumps' copies of a record that may be none: a tool may not write all as it is."""
+"""Differences between two copies of a record that may come from how a tool writes records."""
 
 from collections.abc import Collection
 
@@ -13,10 +13,11 @@ _SECOND_MS = 1000
 
 
 def doubts_about(rows: KeyRows, doubted: Collection[str], null_hashes: Collection[bytes]) -> dict[str, Flags]:
-    """As ``KeyRows.doubts``. ``doubted`` are columns that a tool may have written as others than they are.
+    """``KeyRows.doubts``: by column, where a difference may be none.
 
-    ``null_hashes`` are the ``value_hash`` of what may stand for null in one of the dumps. But for these, a
-    record that is a tombstone in one dump alone is not the same in both, whatever a tool does.
+    ``doubted`` are the columns whose content a tool may not have written as it is. ``null_hashes`` are the
+    ``value_hash`` of values that may stand for null in one of the dumps. If neither value of a record is one
+    of these, a record that is a tombstone in one dump alone differs for certain.
     """
     is_null_in_one = rows.is_tombstone != rows.after_is_tombstone
     doubts = dict.fromkeys(rows.differs.keys() & doubted, ~is_null_in_one)
@@ -29,7 +30,7 @@ def doubts_about(rows: KeyRows, doubted: Collection[str], null_hashes: Collectio
 
 
 def _may_be_null(rows: KeyRows, null_hashes: Collection[bytes]) -> Flags:
-    """Whether the value of either dump is what may stand for null."""
+    """Whether the value in either dump may stand for null."""
     likely_nulls = pa.array(null_hashes, pa.binary())
     sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
     flags = [(flags_of(pc.is_in(table["value_hash"], likely_nulls)), at) for table, at in sides]
@@ -38,7 +39,7 @@ def _may_be_null(rows: KeyRows, null_hashes: Collection[bytes]) -> Flags:
 
 
 def _may_be_cut(rows: KeyRows) -> Flags:
-    """Whether one of both timestamps is a whole second, less than a second from the other one."""
+    """Whether one of the two timestamps is a whole second, and less than a second from the other one."""
     sides = (rows.before, rows.before_at), (rows.after, rows.after_at)
     before_ms, after_ms = (np.append(table["timestamp_ms"].to_numpy(), 0)[at] for table, at in sides)
     is_whole = (before_ms % _SECOND_MS == 0) | (after_ms % _SECOND_MS == 0)

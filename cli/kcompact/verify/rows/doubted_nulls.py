@@ -1,4 +1,4 @@
-"""Values of a dump that may be nulls: those that are asked about, and those that are left undecided."""
+"""Values of a dump that may be nulls: those that are refused, and those that leave a finding undecided."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,11 +13,11 @@ _DOUBTS = dict.fromkeys(DATA_ROLES, "what verify finds")
 
 
 def refuse_doubted_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], others: set[Dialect]) -> None:
-    """Raise InputError for what may be null or not, where findings depend on it.
+    """Raise InputError for keys and values that may be null or not, where findings depend on it.
 
-    Values that databases write for null are asked about beside a dump of another tool's, by its dialect in
-    ``others``. In dumps of one dialect such a text is compared with itself, but not with what kcompact made
-    of it.
+    Texts that databases write for null are refused only if one of the dumps compared with this one has
+    another dialect (``others``), such as kcompact's own. Where the dialect is the same, such a text is
+    compared with itself.
     """
     is_null_beside = _nothing_is_null_in(others)
     refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True, nothing_is_null_beside=is_null_beside)
@@ -36,12 +36,12 @@ def refuse_doubted_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], others: 
 
 
 def _nothing_is_null_in(dialects: Iterable[Dialect]) -> bool:
-    """Whether one of them takes what is not there for null, where an option may make it an empty value."""
+    """Whether a dialect reads a missing value as null, though an option could make it an empty value."""
     return any("missing" in dialect.value.nulls - dialect.sure_nulls for dialect in dialects)
 
 
 def doubts_about_nulls(dump: Dump, by_file: Mapping[int, SplitNotes]) -> dict[DataRole, InputError]:
-    """By role, the error for CSV with quotes only where they must be: what is not there may be empty."""
+    """By role, the error for CSV that quotes only where it must: a missing key or value may be empty."""
     doubts = {}
     for role, reason in _REASONS.items():
         try:
@@ -58,7 +58,7 @@ _REASONS: dict[DataRole, str] = {
 
 
 def words_for_null(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[bytes]:
-    """Values of CSV that are words by which programs write null, such as ``None``, and may be nulls."""
+    """Values in CSV that may be nulls: words that programs write for null, such as ``None``."""
     return frozenset(
         null.text.encode()
         for file in dump.files

@@ -1,4 +1,4 @@
-"""The rows of the dumps of a verification: of all records, or of each key, and then of some keys' records."""
+"""Rows of the dumps of a verification: one per record, or one per key and then the records of some keys."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -23,10 +23,10 @@ _KEYS_PER_RECEIVER = 10_000
 
 @dataclass(frozen=True)
 class DumpRows:
-    """The dumps as the stage ``first`` read them: ``is_folded`` says in which of two ways.
+    """The dumps as the stage ``first`` read them: with a row for each record, or folded.
 
-    Then it holds rows of ``folding.FOLDED``, and whoever needs the rows of records reads them now. ``plans``
-    are those of dumps with rows, by kind (``keyed_rows``).
+    If ``is_folded``, the stage holds rows of ``folding.FOLDED``, and methods that give rows of records read
+    the dumps again. ``plans`` are those of the dumps that are there, by kind (``keyed_rows``).
     """
 
     send: Send
@@ -47,13 +47,14 @@ class DumpRows:
         return tuple(map(bytes, value_hashes([*values], secret).to_pylist()))
 
     def renaming(self, renamed: Mapping[int, int]) -> "DumpRows":
-        """The same with other log ids for AFTER."""
+        """The same with other log ids for AFTER: by id in its rows, the id to use."""
         return replace(self, reader=replace(self.reader, renamed=renamed))
 
     def with_values_as_json(self) -> "DumpRows":
-        """The same, with values that are equal where they are the same JSON; those are read again.
+        """The same dumps, read again with values that are equal if they are the same JSON.
 
-        Folded rows still have them as they are spelt: what differs there is read again, as ever.
+        Folded rows are not read again, and still compare values as they are spelt: where they differ, the
+        records of the key are read in any case.
         """
         plans = {kind: replace(plan, values_as_json=True) for kind, plan in self.plans.items()}
         first = self.first if self.is_folded else send_dumps(self.send, plans, self.receivers)
@@ -65,10 +66,10 @@ class DumpRows:
         return Pairs(stage, self.receivers, self.reader)
 
     def unaffected(self, rules: Rules, *, keyless: bool) -> tuple[Pairs, dict[int, UnaffectedLog]]:
-        """The rows of the keys that need classification, and by log id the figures of the others.
+        """The records of the keys that need classification, and the figures of the other keys by log id.
 
-        Of folded rows whose dumps are in order; ``keyless``: there are records without a key. Where AFTER
-        holds a key at a place that is another one's in BEFORE, that one needs classification, too.
+        Only for folded rows of dumps that are in order. ``keyless``: there are records without a key. A key
+        of BEFORE at whose place AFTER holds another key needs classification, too.
         """
         others = pa.array([], pa.binary())
         while True:
@@ -81,7 +82,7 @@ class DumpRows:
             figures = added_up(share.logs for share in shares)
             if wanted.is_nothing:
                 return Pairs(send_in_process(0, 1, lambda _: iter(())), 1, self.reader), figures
-            # Each question is a stage of so many tasks, and a task costs as much as some thousand keys do.
+            # Each question to the pairs costs a task for each receiver: as much as some thousand keys do.
             receivers = min(self.receivers, 1 + len(keys) // _KEYS_PER_RECEIVER)
             stage = send_wanted(self.send, self.plans, receivers, wanted)
             batches = rows_in(stage.driver_blocks(), TAKEN)
@@ -95,7 +96,10 @@ class DumpRows:
 
 
 def read_rows(send: Send, plans: Mapping[str, IndexPlan], receivers: int, *, folds: bool) -> DumpRows:
-    """Read the dumps of ``plans`` once; the driver's blocks of ``first`` are the summaries of each kind."""
+    """Read the dumps of ``plans`` once, folded if ``folds`` and if there are several receivers.
+
+    The driver's blocks of ``first`` are the summaries of each kind.
+    """
     is_folded = folds and receivers > 1
     first = (send_folded if is_folded else send_dumps)(send, plans, receivers)
     return DumpRows(send, plans, receivers, first, ShareReader(is_alone=BEFORE not in plans), is_folded)

@@ -1,8 +1,8 @@
 """Keys that need no classification, found from one row for all values of a key; the other keys are listed.
 
-As in ``unaffected_keys``, for logs in which, for all that is known, any record may replace an earlier one. Of
-a key's records only the last two matter: the others were replaced by one below the last, so whatever bound
-the last two prove holds for them, too.
+The rule is that of ``unaffected_keys``, for logs in which nothing known keeps any record from replacing an
+earlier one. Only the last two records of a key matter: each earlier one is replaced by a record below the
+last one, so that a round that explains what became of the last two explains its removal, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ from kcompact.verify.rows.keyed_rows import AFTER
 from kcompact.verify.rows.pairs import renamed_logs
 from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
 
-_NONE = -1  # instead of an offset
+_NONE = -1  # no such offset or row
 _OF_RECORDS = ("records", "first_offset", "last_offset", "second_offset")
 
 
@@ -51,7 +51,7 @@ class FoldedShare:
 
     @property
     def rows(self) -> pa.Table:
-        """All that have a key, in that order."""
+        """All rows with a key, in the order of the fields."""
         return pa.concat_tables([self.values, self.tombstones, self.controls, self.after])
 
 
@@ -65,10 +65,11 @@ def folded_share(blocks: Sequence[Block], renamed: Mapping[int, int]) -> FoldedS
 
 @dataclass(frozen=True)
 class FoldedUnaffected:
-    """Figures of unaffected keys by log id; the other keys, and where BEFORE may have yet other ones.
+    """Figures of unaffected keys by log id, and the other keys.
 
-    Such ``places`` (log_id, offset) are AFTER's, of the other keys and of records without one. ``tasks`` of
-    the reading stage have all records of the other keys.
+    ``places`` (log_id, offset) are those of AFTER's records of the other keys, and of its records without a
+    key, where BEFORE may hold yet another key. ``tasks`` are the numbers of the tasks of the reading stage
+    that have all records of the other keys.
     """
 
     logs: dict[int, UnaffectedLog]
@@ -86,10 +87,11 @@ def find_unaffected_in_blocks(
 
 
 def find_unaffected_folded(share: FoldedShare, rules: Rules, affected_keys: pa.Array) -> FoldedUnaffected:
-    """Separate the unaffected keys of a share; ``affected_keys`` are none, whatever is known of those.
+    """Split the keys of one share into unaffected ones and the others.
 
-    A key is unaffected in all logs that have it, or in none. ``rules.lookups`` hold nothing, and no log of
-    ``rules.replaceable`` has a first offset from which on records can replace others.
+    Keys in ``affected_keys`` are never unaffected. A key is unaffected in all logs that have it, or in none.
+    Requires ``rules.lookups`` that tell nothing about single records. A log with a first offset in
+    ``rules.replaceable`` has no unaffected keys.
     """
     rows = share.rows
     if not rows.num_rows:
@@ -122,7 +124,7 @@ def _places_of(rows: pa.Table, column: str = "last_offset") -> Longs:
 
 
 def _are_known(places: Longs, rows: pa.Table) -> Flags:
-    """Whether places are those of some of BEFORE's records in the rows."""
+    """Whether each place is that of a record of BEFORE whose offset ``rows`` name."""
     columns = ("first_offset", "second_offset", "last_offset")
     known_places = np.concatenate([_places_of(rows, column) for column in columns])
     known_offsets = {log_id: known_places[at, 1] for log_id, at in rows_of_logs(known_places[:, 0])}
@@ -135,9 +137,10 @@ def _are_known(places: Longs, rows: pa.Table) -> Flags:
 
 @dataclass(frozen=True)
 class _Histories:
-    """One element per (log, key): rows of ``rows`` and offsets, _NONE where there is none.
+    """Columns with one element per (log, key): numbers of ``rows``, and offsets; _NONE where there is none.
 
-    ``last_value_offset`` and ``last_tombstone_offset`` are the last that a later record replaces.
+    ``last_value_offset`` and ``last_tombstone_offset`` are those of the last value and the last tombstone
+    that a later record replaces.
     """
 
     rows: pa.Table
@@ -157,12 +160,12 @@ class _Histories:
 
     @property
     def previous_offset(self) -> Longs:
-        """The record before the last one."""
+        """The offset of the record before the last one."""
         offsets: Longs = np.maximum(self.last_value_offset, self.last_tombstone_offset)
         return offsets
 
     def are_right(self, rules: Rules) -> Flags:
-        """AFTER holds the last record, unchanged, and no other; the last one may replace the others."""
+        """Whether AFTER holds only the last record, unchanged, and that one may replace the others."""
         ends = {i: r.end_offset for i, r in rules.replaceable.items() if r.first_offset == BEFORE_ALL}
         end = values_of_logs(self.log_id, ends, BEFORE_ALL)
         right = (self.records > 0) & (self.records_after == 1) & ~self.has_control
@@ -178,7 +181,7 @@ class _Histories:
         return flags
 
     def figures(self, is_unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
-        """By log id, of some keys that are right."""
+        """The figures of unaffected keys, by log id."""
         chosen = np.flatnonzero(is_unaffected)
         return {
             log_id: self._of_log(chosen[at], log_id, rules)
@@ -206,7 +209,7 @@ class _Histories:
         return UnaffectedLog(facts, needed, np.stack(columns, axis=1).tolist(), evidence)
 
     def _evidence(self, at: Longs, log_id: int, rules: Rules) -> Evidence:
-        """Replaced values show what was mapped, and all that went shows which segments were rewritten."""
+        """Replaced values prove what was mapped, and all removed records which segments were rewritten."""
         at_least = max(rules.cleaned_from.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
         last, previous, value = self.last_offset[at], self.previous_offset[at], self.last_value_offset[at]
         is_value_gone = (value != _NONE) & (value >= at_least)
@@ -222,7 +225,7 @@ class _Histories:
 
 
 def _histories(share: FoldedShare, rows: pa.Table, groups: Longs, log_ids: Longs) -> _Histories:
-    """``groups`` numbers log and key of each of the rows, from 0 on without gaps."""
+    """The columns of each (log, key). ``groups`` is its number for each row, from 0 on without gaps."""
     count = int(groups.max()) + 1
     ends = np.cumsum([share.values.num_rows, share.tombstones.num_rows, share.controls.num_rows])
     values, tombstones, controls, after = np.split(np.arange(len(groups)), ends)
@@ -264,7 +267,7 @@ def _histories(share: FoldedShare, rows: pa.Table, groups: Longs, log_ids: Longs
 
 
 def _by_offset(tombstones: Longs, groups: Longs, offsets: Longs) -> tuple[Longs, Longs, Longs]:
-    """Rows of tombstones by group and offset; of each group the first one, and the last but one if any."""
+    """Tombstone rows by group and offset; each group's first row; each group's last row but one, if any."""
     ordered = tombstones[np.lexsort((offsets[tombstones], groups[tombstones]))]
     is_first = np.diff(groups[ordered], prepend=_NONE) != 0
     is_last = np.append(is_first[1:], np.ones(min(1, len(ordered)), np.bool_))

@@ -1,4 +1,4 @@
-"""The values of a key as one row: what ``verify`` sends first, since most keys need no more to be classified.
+"""All values of a key folded into one row: ``verify`` sends these first, as most keys need no more.
 
 For dumps in which no offset occurs twice. Tombstones keep rows of their own: it matters when each may go.
 """
@@ -21,14 +21,18 @@ from kcompact.verify.rows.key_rows import EXTRA
 from kcompact.verify.rows.keyed_rows import AFTER, summaries_block
 
 VALUES, TOMBSTONES, CONTROLS, KEYLESS = "values", "tombstones", "controls", "keyless"
-"""Kinds of blocks: BEFORE's rows of FOLDED, and AFTER's without a key. AFTER's are one of each record."""
+"""Kinds of blocks with rows of FOLDED, beside AFTER: records of AFTER, one row each, that have a key.
+
+The first three are BEFORE's: values, folded; tombstones and control records, one row each. KEYLESS are
+AFTER's records without a key, one row each.
+"""
 
 CONTENT_COLUMNS = {
     "timestamp_ms": ("timestamp_ms",),
     "value_hash": ("value_hash", "value_hash_more"),
     "headers_hash": ("headers_hash", "headers_hash_more"),
 }
-"""By column of ``key_rows.CONTENT``, those of FOLDED that hold it."""
+"""By column of ``key_rows.CONTENT``, the columns of FOLDED that hold it."""
 
 _MERGE = {
     "records": "sum",
@@ -44,7 +48,7 @@ FOLDED = pa.schema(
         *(pa.field(name, pa.int64()) for name in _MERGE),
     ]
 )
-"""Records of a log and key: how many, their first offset, the last two (-1: none), the last one's content."""
+"""Records of a log and key: number, first offset, last two offsets (-1: none), and the last one's content."""
 
 _TASK = b"task"  # metadata of rows on their way: the number of the task that read them
 
@@ -123,7 +127,7 @@ def _values_merged(reader: TaskReader) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _joined(batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.Table]]:
-    """Batches of a kind together, until they are worth being cut by receiver."""
+    """Batches of a kind joined into tables that are large enough to be divided among the receivers."""
     waiting: dict[str, list[pa.RecordBatch]] = {}
     for kind, batch in batches:
         of_kind = waiting.setdefault(kind, [])

@@ -1,4 +1,4 @@
-"""A dump as verification knows it once it is read: its logs, and what its format carries."""
+"""A dump as verification knows it once it is read: its logs, and which parts of a record its format has."""
 
 import secrets
 from collections.abc import Collection, Iterable, Mapping
@@ -36,16 +36,16 @@ from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, COMMITTED
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
 _DOUBTED: dict[CountName, str] = {"replaced_values": "value_hash", "doubtful_headers": "headers_hash"}
-"""By what is counted while records are read: the column that may be another one than the topic's."""
+"""By the name of a count that is made while records are read: the column that may differ from the topic's."""
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """One dump. ``lacking`` are, by column of ``key_rows.CONTENT``, the splits of files that do not have it.
+    """One dump that was read. ``lacking``: by column of ``key_rows.CONTENT``, the splits that do not have it.
 
-    ``with_incomplete_headers`` are the dialects of splits that do not have all of the headers, ``doubted``
-    writers and columns that may differ. ``renamed`` are log ids of its rows that are to be read as others.
-    ``is_named_by_file``: its records do not say their topic.
+    ``with_incomplete_headers``: by split, the dialect, where headers are not there in full. ``doubted``:
+    (writer, column) where the column may differ from the topic's. ``renamed``: by log id in its rows, the id
+    to read it as. ``is_named_by_file``: its records do not say their topic.
     """
 
     logs: dict[int, LogName]
@@ -57,18 +57,18 @@ class Indexed:
     renamed: Mapping[int, int] = field(default_factory=dict)
     is_named_by_file: bool = False
     left_out: frozenset[LogName] = frozenset()  # logs that --topic and --partitions left out
-    interleaves: bool = False  # files of a log, so that no order of them is that of its offsets
-    is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
+    interleaves: bool = False  # files of a log overlap, so that no order of files is that of its offsets
+    is_in_order: bool = False  # for certain: no offset of a log twice, none after a larger one in its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
-    paths: Mapping[int, str] = field(default_factory=dict)  # of the file that a split is of
+    paths: Mapping[int, str] = field(default_factory=dict)  # by split, of its file
     doubts: Mapping[DataRole, InputError] = field(default_factory=dict)  # see ``pipeline.without_doubt``
-    words_for_null: frozenset[bytes] = frozenset()  # values that may be nulls, in CSV
+    words_for_null: frozenset[bytes] = frozenset()  # values in CSV that may be nulls
     is_of_known_tools: bool = False
-    has_parsed_values: bool = False  # of a record or more: how they were spelt is not known
+    has_parsed_values: bool = False  # a value is JSON within JSON: how the topic spells it is not known
 
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
-        """By log id, arrays of [start, end) of the offsets that there are."""
+        """By log id, arrays of [start, end) of the offsets that the dump holds."""
         by_log: dict[int, list[np.ndarray]] = {}
         for part in self.summaries:
             by_log.setdefault(part.log_id, []).append(part.runs)
@@ -81,7 +81,7 @@ class Indexed:
         return {self.renamed.get(log_id, log_id): whole.first_offset for log_id, whole in logs.items()}
 
     def firsts_beside(self, paths: Collection[str]) -> dict[LogName, int]:
-        """The first offset of each log in the files that are not among these."""
+        """The first offset of each log in the files that are not in ``paths``."""
         others = (part for part in self.summaries if self.paths[part.split_id] not in paths)
         return {whole.log: whole.first_offset for whole in merged(others).values()}
 
@@ -101,9 +101,9 @@ class Indexed:
         return {topic for topic, _ in self.logs.values()}
 
     def lacking_beside(self, other: "Indexed") -> dict[str, frozenset[int]]:
-        """As ``lacking``, with the splits whose headers are not like the other dump's.
+        """``lacking``, and the splits whose headers cannot be compared with the other dump's.
 
-        Headers of which a tool writes the names alone are like those of the same tool, and of no other.
+        Headers that a tool does not write in full can only be compared if it wrote all of both dumps.
         """
         dumps = self, other
         tools = {tool for dump in dumps for tool in dump.with_incomplete_headers.values()}
@@ -113,15 +113,16 @@ class Indexed:
         return {**self.lacking, "headers_hash": lacking}
 
     def compared_with(self, other: "Indexed") -> frozenset[str]:
-        """The columns of ``key_rows.CONTENT`` that both dumps have in any of their records."""
+        """The columns of ``key_rows.CONTENT`` that each of the two dumps has in at least some records."""
         both = (self.splits, self.lacking_beside(other)), (other.splits, other.lacking_beside(self))
         lost = {name for splits, lacking in both for name in lacking if splits and splits <= lacking[name]}
         return frozenset(CONTENT) - lost
 
     def doubted_beside(self, other: "Indexed") -> frozenset[str]:
-        """The columns that may differ where records are the same, unless one tool wrote both dumps.
+        """The columns that may differ although records are the same.
 
-        Timestamps are one of them where an unknown tool may have cut those of one dump to seconds.
+        Writers that are doubted in both dumps do not count, as they wrote both alike. Timestamps are doubted
+        if an unknown tool may have cut those of one dump to seconds.
         """
         doubted = {column for _, column in self.doubted ^ other.doubted}
         whole = [dump for dump in (self, other) if are_whole_seconds(dump.summaries)]
@@ -139,7 +140,10 @@ NOTHING = Indexed({}, {}, is_in_order=True)
 
 
 def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes], dumps: Iterable[Dump]) -> Indexed:
-    """A dump whose tasks sent these summaries; ``dumps`` are all that are read by the same options."""
+    """The dump whose tasks sent the summaries ``packed``; ``dumps`` are all of the verification.
+
+    Raises InputError for what is refused in a dump, and for doubtful nulls.
+    """
     summaries, notes = unpacked(packed)
     by_file = notes_by_file(dump, plan.splits.values(), notes)
     remarks = check_notes(dump, by_file)
@@ -181,10 +185,10 @@ def _doubted(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[tuple[s
 def read_dumps(
     send: Send, dumps: Mapping[str, Dump | None], folder: Path, *, folds: bool
 ) -> tuple[DumpRows, dict[str, Indexed]]:
-    """Read the dumps of a verification, by kind (``keyed_rows``), once each; None has no records.
+    """Read each dump of a verification once. ``dumps`` are by kind (``keyed_rows``); None has no records.
 
-    ``folder`` is where progress is counted. ``folds``: one row a key will do for most keys, if the dumps are
-    not small. Raises InputError, also for doubtful nulls.
+    ``folder`` is where progress is counted. ``folds``: one row per key is enough for most keys, so dumps that
+    are not small are read folded. Raises InputError, also for doubtful nulls.
     """
     present_dumps = {kind: dump for kind, dump in dumps.items() if dump is not None}
     secret = secrets.token_bytes(SECRET_BYTES)
@@ -221,7 +225,7 @@ def _receivers_for(dumps: Iterable[Dump]) -> int:
 
 
 def named_alike(before: Indexed, after: Indexed) -> Indexed:
-    """AFTER under BEFORE's topic, where each holds one and one has it only from the name of its file."""
+    """AFTER under BEFORE's topic, if each dump holds one topic, and one of these is only a file's name."""
     is_doubtful = before.is_named_by_file or after.is_named_by_file
     if not is_doubtful or len(before.topics) != 1 or len(after.topics) != 1 or before.topics == after.topics:
         return after
@@ -240,7 +244,7 @@ def named_alike(before: Indexed, after: Indexed) -> Indexed:
 
 
 def require_offsets(dump: Dump | None, path: str) -> None:
-    """Raise InputError for a dump whose records have lost their offsets: nothing can be compared by them."""
+    """Raise InputError for a dump whose records have lost their offsets, by which records are compared."""
     for file in dump.files if dump else ():
         if file.dialect.offset is None:
             raise InputError(
@@ -252,7 +256,7 @@ def require_offsets(dump: Dump | None, path: str) -> None:
 def largest_before(
     summaries: Iterable[LogSummary], file_ids: Mapping[int, int]
 ) -> dict[tuple[int, int], int]:
-    """By split and log: the largest offset of the log in earlier splits of the same file, if there are any.
+    """By (split, log): the largest offset of the log in earlier splits of the same file, if there are any.
 
     ``file_ids`` is the file of each split; summaries come in the order of splits.
     """

@@ -15,7 +15,7 @@ from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 
 BEFORE_ALL = -(2**63)
 BEHIND_ALL = 2**63 - 1
-"""Offsets and times below and above all others: bounds that bound nothing."""
+"""Offsets and times below and above all others, for bounds that exclude nothing."""
 
 NOWHERE = -1
 """The row number of a record that a dump does not hold."""
@@ -35,12 +35,12 @@ class KeyRows:
     """All records of some keys, ordered by log and key, then offset. Made by ``key_rows``.
 
     ``group`` numbers log and key from 0. ``before_at`` and ``after_at`` are row numbers in the two tables
-    (NOWHERE: this dump holds no such record under this key). ``differs``: by column of CONTENT, whether it is
-    not the same in both dumps; only where both hold the record. ``doubts``: likewise, whether a difference
-    may be none (``doubted_differences``).
+    (NOWHERE: this dump holds no such record under this key). ``differs``: by column of CONTENT, whether both
+    dumps hold the record, with different content. ``doubts``: by column, whether such a difference may be
+    none (``doubted_differences``).
 
-    Some properties say what the key's other records tell of one: only data records of BEFORE count there, and
-    only their rows mean anything.
+    Properties about other records of the key (``next_offset``, for example) count only data records of
+    BEFORE, and mean something only in rows of such records.
     """
 
     before: pa.Table
@@ -50,7 +50,7 @@ class KeyRows:
     group: Longs
     log_id: Longs
     offset: Longs
-    timestamp_ms: Longs  # BEFORE's where it holds the record, else AFTER's; so are the next ones
+    timestamp_ms: Longs  # here and below: BEFORE's where it holds the record, else AFTER's
     is_tombstone: Flags
     is_control: Flags
     is_aborted: Flags
@@ -75,18 +75,18 @@ class KeyRows:
 
     @cached_property
     def is_changed(self) -> Flags:
-        """Whether both dumps hold the record, with a difference that shows it to be another."""
+        """Whether both dumps hold the record, with a certain difference."""
         nothing = np.zeros(len(self), np.bool_)
         certain = (differs & ~self.doubts.get(name, nothing) for name, differs in self.differs.items())
         return np.any([nothing, *certain], axis=0)
 
     @cached_property
     def is_doubted(self) -> Flags:
-        """Whether both dumps hold the record, with differences that may be none."""
+        """Whether both dumps hold the record, with differences all of which may be none."""
         return np.any([np.zeros(len(self), np.bool_), *self.differs.values()], axis=0) & ~self.is_changed
 
     def comparing(self, lacking: tuple[Lacking, Lacking]) -> "KeyRows":
-        """Without differences where a file lacks the column; ``lacking`` belongs to BEFORE and AFTER."""
+        """The rows without differences in columns that a file lacks; ``lacking``: of BEFORE and of AFTER."""
         differs = dict(self.differs)
         for splits_by_name, table, at in zip(
             lacking, (self.before, self.after), (self.before_at, self.after_at), strict=True
@@ -103,7 +103,7 @@ class KeyRows:
 
     @cached_property
     def after_is_tombstone(self) -> Flags:
-        """AFTER's own; false where it holds no such record."""
+        """Whether AFTER's record is a tombstone; false where AFTER holds no such record."""
         flags = np.zeros(len(self), np.bool_)
         flags[self.in_after] = self.after["is_tombstone"].to_numpy()[self.after_at[self.in_after]]
         return flags
@@ -130,7 +130,7 @@ class KeyRows:
 
     @cached_property
     def next_mapped_offset(self) -> Longs:
-        """The same of the next one that no round can have overlooked."""
+        """As ``next_offset``, of records that no round can have overlooked."""
         if not self.is_perhaps_overlooked.any():
             return self.next_offset
         return self._next_of(self._is_mapped)
@@ -142,7 +142,7 @@ class KeyRows:
 
     @cached_property
     def kept_offset(self) -> Longs:
-        """The offset of the key's last record that AFTER has there, too; NOTHING_KEPT: of none."""
+        """The offset of the key's last record that AFTER has there, too; NOTHING_KEPT: AFTER has none."""
         return np.where(self._last_kept < 0, NOTHING_KEPT, self.offset[self._last_kept])
 
     @cached_property
@@ -151,15 +151,15 @@ class KeyRows:
         return (self._last_kept >= 0) & self.after_is_tombstone[self._last_kept]
 
     def last_of_key(self, chosen: Flags) -> Longs:
-        """The number of the key's last row of those that are chosen; NOWHERE: none is."""
+        """The number of the key's last chosen row; NOWHERE: none is chosen."""
         return self._last_of_groups(np.flatnonzero(chosen))
 
     def superseding_offset(self, first_dirty_offset: Longs) -> Longs:
-        """The key's first later record at or above an offset that is the same for all rows of a log."""
+        """The offset of the key's first later record from the log's first dirty offset on; NEVER: none."""
         return self._first_from(self.is_data, self.next_offset, first_dirty_offset)
 
     def mapped_superseding_offset(self, first_dirty_offset: Longs) -> Longs:
-        """The same, of records that no round can have overlooked."""
+        """As ``superseding_offset``, of records that no round can have overlooked."""
         return self._first_from(self._is_mapped, self.next_mapped_offset, first_dirty_offset)
 
     @property
@@ -183,7 +183,7 @@ class KeyRows:
         return np.where(is_of_key, np.append(self.offset, NEVER)[at], NEVER)
 
     def _first_from(self, chosen: Flags, next_offset: Longs, first_dirty_offset: Longs) -> Longs:
-        """The key's first later record of those that are chosen; ``next_offset`` is that of the next one."""
+        """As ``superseding_offset``, of chosen records only; ``next_offset``: that of the next chosen one."""
         dirty = np.flatnonzero(chosen & (self.offset >= first_dirty_offset))
         _, firsts = np.unique(self.group[dirty], return_index=True)
         first_of_group = np.full(self._groups, NEVER)
@@ -260,7 +260,7 @@ def _paired(order: Longs, group: Longs, offset: Longs) -> tuple[Longs, Longs]:
 
 
 def _differences(both: pa.Table, first: Longs, partner: Longs, compared: frozenset[str]) -> dict[str, Flags]:
-    """By column, for pairs of row numbers; the key is the same in both."""
+    """``KeyRows.differs``, from the numbers of paired rows; their keys are equal."""
     paired = np.flatnonzero(partner != NOWHERE)
     differs = {}
     for name in CONTENT:
@@ -287,7 +287,7 @@ def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Fl
 
 
 def _numbers(log_ids: Longs, codes: Longs) -> Longs:
-    """A number for each log and key."""
+    """A number for each (log, key)."""
     ids, logs = ranked(log_ids)
     numbers: Longs = (codes + 1) * len(ids) + logs
     return numbers

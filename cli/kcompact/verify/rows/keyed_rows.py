@@ -16,7 +16,7 @@ from kcompact.rules.orders import ranked, stretches
 from kcompact.verify.rows.key_rows import EXTRA
 
 BEFORE, AFTER, COMMITTED = "before", "after", "committed"
-"""The dumps of a verification; blocks of their rows are of these kinds. Of COMMITTED no rows are sent."""
+"""The dumps of a verification, and the kinds of the blocks with their rows. COMMITTED's rows are not sent."""
 
 ORDER = pa.schema(
     [
@@ -24,9 +24,10 @@ ORDER = pa.schema(
         pa.field("largest_offset", pa.int64(), nullable=False),
     ]
 )
-"""Among the records of its log before a record in its split: the last offset, and the largest; -1: none.
+"""The offset of the record before this one in its log and split, and the largest offset so far; -1: none.
 
-0 where both are below the record's own offset: it does not matter then, and equal numbers take little room.
+Both are 0 if both are below the record's own offset: the numbers do not matter then, and equal ones take
+little room.
 """
 
 COLUMNS = EXTRA | {"log_bytes"}
@@ -37,7 +38,7 @@ ROWS_SCHEMA = pa.schema([*index_schema(COLUMNS), *ORDER])
 def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> Stage:
     """Index dumps: rows by key to the receivers, summaries to the driver, both in blocks of the dump's kind.
 
-    Rows without a key go by value, so that those meet that only changed their place.
+    Rows without a key go by value, so that both copies of a record that only changed its place meet.
     """
     tasks = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
 
@@ -57,7 +58,7 @@ def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> St
 
 
 def summaries_block(kind: str, reader: TaskReader, plans: Mapping[str, IndexPlan]) -> tuple[int, Block]:
-    """To the driver: without runs of AFTER beside BEFORE, which has many of them and nobody who asks."""
+    """A task's summaries for the driver. AFTER's runs of offsets are many, and only needed without BEFORE."""
     with_runs = kind != AFTER or BEFORE not in plans
     return DRIVER, Block(kind, packed(reader.summaries.values(), with_runs=with_runs))
 
@@ -69,7 +70,7 @@ class OrderInSplits:
     offsets_by_place: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def add(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with ORDER, which are those that come next."""
+        """The rows that come next, with the columns of ORDER added."""
         split_id, log_id = rows.column("split_id").to_numpy(), rows.column("log_id").to_numpy()
         offset = rows.column("offset").to_numpy()
         previous, largest = np.full(len(offset), -1), np.full(len(offset), -1)
@@ -88,7 +89,7 @@ class OrderInSplits:
 
 
 def by_key(rows: pa.Table, receivers: int) -> np.ndarray:
-    """The receiver of each row: by key, and of those without one by value."""
+    """The receiver of each row: by key, or by value if it has no key."""
     return receivers_by_key(rows["key"], receivers, lambda: receivers_by_key(rows["value_hash"], receivers))
 
 

@@ -1,4 +1,4 @@
-"""Both dumps in shares that hold all records of their keys, and what is asked of each share."""
+"""Both dumps divided into shares, each with all records of its keys, and ways to work on each share."""
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,10 +35,10 @@ class Sifting:
 
 @dataclass(frozen=True)
 class ShareReader:
-    """From a receiver's blocks to its share. Picklable.
+    """Makes a receiver's share from its blocks. Picklable.
 
-    ``is_alone``: there is no BEFORE, AFTER takes its place. ``renamed``: log ids of AFTER that are to be
-    read as others.
+    ``is_alone``: there is no BEFORE, and AFTER takes its place. ``renamed``: by log id in AFTER's rows, the
+    id to read it as.
     """
 
     is_alone: bool = False
@@ -74,7 +74,7 @@ class Pairs:
     reader: ShareReader = field(default_factory=ShareReader)
 
     def together(self, use: "Callable[[Pairs], T]") -> T:
-        """The result of ``use`` on the pairs: in one task where one share holds all keys."""
+        """The result of ``use`` on the pairs, computed within one task if there is only one share."""
         if self.receivers > 1:
             return use(self)
         reader = self.reader
@@ -91,7 +91,7 @@ class Pairs:
         return self.stage.results(lambda _, blocks: look(reader.share(blocks)))
 
     def sift(self, look: Callable[[Share], Sifting]) -> "tuple[list[Any], Pairs]":
-        """The results of ``look`` on each share, and the shares of what is left."""
+        """The results of ``look`` on each share, and the shares with the rows that it chose."""
         reader = self.reader
 
         def work(receiver: int, blocks: list[Block]) -> Sent:
@@ -112,7 +112,7 @@ class Pairs:
         earlier: tuple[LargestBefore, LargestBefore] | None,
         use: "Callable[[Pairs, Disorder], T]",
     ) -> T:
-        """The result of ``use`` on the pairs ``in_order``; ``earlier`` None: they are so already."""
+        """The result of ``use`` on the pairs ``in_order``; they already are if ``earlier`` is None."""
 
         def work(pairs: Pairs) -> T:
             return use(pairs, Disorder()) if earlier is None else use(*pairs.in_order(question, earlier))
@@ -122,9 +122,9 @@ class Pairs:
     def in_order(
         self, question: Question, earlier: tuple[LargestBefore, LargestBefore]
     ) -> "tuple[Pairs, Disorder]":
-        """Shares in which no offset of a log occurs twice, and what was wrong until then.
+        """Shares in which no offset of a log occurs twice, and the disorder that there was until then.
 
-        ``earlier`` belongs to BEFORE and AFTER (``disorder.sort_out``).
+        ``earlier`` is for BEFORE and for AFTER (``disorder.sort_out``).
         """
         reader, receivers = self.reader, self.receivers
         next_reader = _read_already(reader)
@@ -147,7 +147,7 @@ class Pairs:
 
 
 def _read_already(reader: ShareReader) -> ShareReader:
-    """The reader of rows that a stage has passed on: their logs have the right names."""
+    """The reader for rows that a stage has passed on: these are renamed already."""
     return replace(reader, renamed={})
 
 

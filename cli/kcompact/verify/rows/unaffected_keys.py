@@ -1,8 +1,8 @@
-"""Keys of a pair of dumps that need no classification, in numpy: the rules need only see the others.
+"""Keys of a pair of dumps that need no classification, found with numpy, so that only the others are judged.
 
 A key (within its log) is unaffected if BEFORE has data records of it, AFTER exactly the last of them,
-unchanged, and each of the others went because the next one replaces it. No check concerns such a key; all
-that is known of it are figures, the same as classification comes to.
+unchanged, and each of the others may have gone because the next one replaces it. No check can find anything
+in such a key. Its rows are dropped; its figures are kept, and equal those that classification would give.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Rules:
 
 
 def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
-    """For a pair of dumps."""
+    """The rules for a pair of dumps."""
     candidates = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
     replaceable = {log_id: limits for log_id, limits in candidates.items() if limits is not None}
     certain_from = {log_id: bounds.certain_from_offset for log_id, bounds in question.bounds.items()}
@@ -50,7 +50,7 @@ def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
 
 
 def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
-    """For a dump beside itself: keys with one record, a value, are unaffected whatever bounds its log."""
+    """The rules for a dump compared with itself: only keys with one record, a value, are unaffected."""
     return Rules(
         dict.fromkeys(question.logs, Replaceable()), lookups, question.compared, keeps_tombstones=False
     )
@@ -61,8 +61,8 @@ class UnaffectedLog:
     """Figures of one log's unaffected keys.
 
     ``needed_end_offset``: the smallest cleaned end that lets their values go, below all offsets if none went.
-    ``tombstones`` are rows of (offset, next_offset, timestamp_ms, delete_horizon_ms): removed ones that may
-    need a larger end.
+    ``tombstones`` are the removed ones that may need a larger end, as rows of (offset, next_offset,
+    timestamp_ms, delete_horizon_ms).
     """
 
     facts: PairFacts
@@ -71,7 +71,7 @@ class UnaffectedLog:
     evidence: Evidence = field(default_factory=Evidence)
 
     def plus(self, other: "UnaffectedLog") -> "UnaffectedLog":
-        """Of the keys of both."""
+        """The figures of the keys of both."""
         return UnaffectedLog(
             self.facts.plus(other.facts),
             max(self.needed_end_offset, other.needed_end_offset),
@@ -81,16 +81,16 @@ class UnaffectedLog:
 
     @property
     def removed(self) -> int:
-        """Records that went because another one replaces them."""
+        """The number of records that went because another one replaces them."""
         return self.facts.records_before - self.facts.records_after
 
 
 @dataclass(frozen=True)
 class Unaffected:
-    """Of some keys with all their records: which rows are left to be classified, and figures of the others.
+    """The rows of some keys that are left for classification, as flags, and by log figures of the other keys.
 
     ``arrivals`` are (log_id, offset) of AFTER's records that BEFORE does not have there under their key;
-    ``taken_at`` are numbers of BEFORE's rows at the place of an arrival of another key.
+    ``taken_at`` are the numbers of BEFORE's rows at whose place a record of another key arrived.
     """
 
     rest_before: Flags
@@ -100,7 +100,7 @@ class Unaffected:
     taken_at: Longs
 
     def figures_only(self) -> "Unaffected":
-        """Without the rows, which are the worker's own."""
+        """Without the flags, which only the worker that has the rows needs."""
         nothing = np.zeros(0, np.bool_)
         return replace(self, rest_before=nothing, rest_after=nothing)
 
@@ -110,7 +110,8 @@ def find_unaffected(
 ) -> Unaffected:
     """The unaffected keys of two tables of index rows, which hold no offset of a log twice.
 
-    ``arrivals``, once they are known of all keys: a key that BEFORE has at such a place is not unaffected.
+    ``arrivals``: those of all keys, once they are known. A key that BEFORE alone has at such a place is not
+    unaffected.
     """
     rows = key_rows(before, after, rules.compared, rules.lookups)
     is_right = _are_right(rows, rules)
@@ -130,7 +131,7 @@ def find_unaffected(
 
 
 def _are_right(rows: KeyRows, rules: Rules) -> Flags:
-    """Whether each row is as it is in a key that is unaffected."""
+    """Whether each row is as all rows of an unaffected key are."""
     first, end = _bounds(rows, rules)
     has_next = rows.next_offset != NEVER
     replaced = (rows.next_offset >= first) & (rows.next_offset < end)
@@ -155,7 +156,7 @@ def _numbers_left(at: Longs, count: int) -> Flags:
 
 
 def taken_flags(rows: KeyRows, arrivals: Longs | None) -> Flags:
-    """Which of BEFORE's rows are at the place of a record of another key, by places of arrivals."""
+    """Which of BEFORE's rows are at a place where AFTER's record of another key arrived (``arrivals``)."""
     flags = np.zeros(len(rows), np.bool_)
     if arrivals is None or not len(arrivals):
         return flags
@@ -167,7 +168,7 @@ def taken_flags(rows: KeyRows, arrivals: Longs | None) -> Flags:
 
 
 def _figures(rows: KeyRows, unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
-    """By log."""
+    """The figures of unaffected rows, by log id."""
     chosen = np.flatnonzero(unaffected)
     return {
         log_id: replace(

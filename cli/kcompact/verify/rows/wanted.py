@@ -1,4 +1,4 @@
-"""The records of some keys: what ``verify`` reads again where a row for all values of a key is not enough."""
+"""The records of some keys: ``verify`` reads them again if one row for all values of a key is not enough."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,10 +19,12 @@ FEW_KEYS = 1_000
 MOST_KEYS = 400_000
 MOST_KEY_BYTES = 32 << 20
 MOST_PLACES = 2_000_000
-"""Of what is sent to every task; where more is wanted, all rows are read."""
+"""FEW_KEYS are looked up without a sieve. Beyond the other limits, too much would be sent to every task, and
+all rows are read instead.
+"""
 
 TAKEN = "taken"
-"""The kind of blocks of BEFORE's rows that are wanted for their place alone."""
+"""The kind of blocks with BEFORE's rows that are wanted only for their place."""
 
 _SIEVE_BITS = 22
 _HASH_BITS = 64
@@ -30,9 +32,10 @@ _HASH_BITS = 64
 
 @dataclass(frozen=True)
 class Wanted:
-    """Records of these keys, of none if ``keyless``, and BEFORE's at these places (log_id, offset).
+    """The records to read: those of ``keys``, without a key if ``keyless``, and BEFORE's at ``places``.
 
-    ``tasks`` of the reading stage have all records of the keys; None: any of them may have some.
+    Places are (log_id, offset). Only the ``tasks`` of the reading stage have records of the keys; None: any
+    task may have some.
     """
 
     keys: pa.Array
@@ -41,12 +44,12 @@ class Wanted:
     tasks: frozenset[int] | None = None
 
     def may_be_in(self, task: int) -> bool:
-        """Whether a task may have any of them."""
+        """Whether a task may have any of the wanted records."""
         return self.tasks is None or self.keyless or len(self.places) > 0 or task in self.tasks
 
     @property
     def is_too_much(self) -> bool:
-        """Whether all rows had better be read."""
+        """Whether reading all rows is better."""
         return (
             len(self.keys) > MOST_KEYS or self.keys.nbytes > MOST_KEY_BYTES or len(self.places) > MOST_PLACES
         )
@@ -58,9 +61,10 @@ class Wanted:
 
 
 class WantedRows:
-    """Tells a task which rows are wanted: of many keys, most are left out by a sieve of key hashes.
+    """Tells a task which rows are wanted.
 
-    Arrow looks a few keys up in no time, but makes its table of them anew each time.
+    Arrow looks up a few keys fast, but builds its table of them anew for each batch. If there are many keys,
+    a sieve of their hashes excludes most rows before the remaining ones are looked up.
     """
 
     def __init__(self, wanted: Wanted) -> None:
@@ -107,9 +111,9 @@ def _sieve_places(keys: pa.Array) -> np.ndarray:
 
 
 def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, wanted: Wanted) -> Stage:
-    """The rows of ``send_dumps`` that are wanted, from dumps that are in order (ORDER means nothing).
+    """Send the wanted rows as ``send_dumps`` does, from dumps that are in order (so ORDER means nothing).
 
-    The driver gets blocks TAKEN.
+    BEFORE's rows that are wanted only for their place go to the driver, in blocks TAKEN.
     """
     pairs = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
     tasks = [pair for number, pair in enumerate(pairs) if wanted.may_be_in(number)]
@@ -123,7 +127,7 @@ def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, want
             if kind == BEFORE:
                 at_place = batch.filter(pa.array(chosen.by_place(batch)))
                 batches.append(at_place.filter(pa.array(~chosen.by_key(at_place))))
-            whole = batch.filter(batch.column("value_hash").is_valid())  # where loops read, by their keys
+            whole = batch.filter(batch.column("value_hash").is_valid())  # null where ``by_key`` says no
             return order.add(whole.filter(pa.array(chosen.by_key(whole))))
 
         for rows in joined(map(some, TaskReader(plans[kind], task).rows(chosen.by_key))):
