@@ -4,7 +4,7 @@ import enum
 
 
 class ExitCode(enum.IntEnum):
-    """Exit codes; "could not do the job" outranks a finding."""
+    """Exit codes. An error that ends the run outranks a finding."""
 
     OK = 0
     FINDING = 1

@@ -1,4 +1,4 @@
-"""The help that people ask for first: usage, three examples and the ten options that are used most.
+"""The help that people ask for first: usage, three examples and the dozen options that are used most.
 
 It is text, so that it shows at once: nothing is imported for it. ``--help-all`` lists every option.
 """

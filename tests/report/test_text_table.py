@@ -105,7 +105,7 @@ def test_of_a_key_in_ten_thousand_partitions_some_are_shown_and_the_rest_counted
     places = (KeyPlace(n, 1, 0, 0, 0, is_tombstone=False, is_newest=not n) for n in range(10_000))
     topic = TopicFacts("t", shared_key_examples=[SharedKey(b"k", False, tuple(places))])
     table = next(table for table in sections(Inspection(topics=[topic])) if "several" in table.title)
-    assert table.remark == f"and {10_000 - len(table.rows):,} more rows (--format json shows all)"
+    assert table.remark == f"and {10_000 - len(table.rows):,} more rows (--format json has all)"
     assert len(table.rows) < 100
 
 

@@ -29,7 +29,15 @@ def test_all_that_could_go_is_found() -> None:
 def test_above_the_bound_of_every_round_nothing_has_to_be_gone() -> None:
     outcome = verify([at(n) for n in (2, 4, 5, 11, 15)], Bounds(uncleanable_offset=11))
     assert [(f.check, f.offset) for f in outcome.findings] == [("duplicate-left", 2)]
-    assert "2 records have a later one above the cleaned end: they may go in a later round" in outcome.assumed
+    assert "2 records have a later one above the cleaned end, and may go in a later round" in outcome.assumed
+
+
+def test_one_record_and_one_key_are_spoken_of_as_such() -> None:
+    outcome = verify([at(n) for n in (0, 1)], Bounds(uncleanable_offset=1))
+    assert outcome.assumed == (
+        "1 record has a later one above the cleaned end, and may go in a later round",
+        "1 key ends with a tombstone: it goes when delete.retention.ms is over",
+    )
 
 
 def test_a_checkpoint_says_what_is_to_be_compacted() -> None:

@@ -225,8 +225,8 @@ def _misspelt_keys(
                 partition=left[0].partition or 0,
                 offset=left[0].last_value_offset,
                 key=key,
-                expected="no key that differs by blanks, quotes, base64, a schema's id or accents alone",
-                found="one",
+                expected="no value of a key that differs only in its spelling",
+                found="a value of such a key",
             )
 
 

@@ -61,6 +61,8 @@ def _later_counts(classified: ClassifiedRows) -> tuple[int, int]:
 
 def _later(waiting: int, tombstones: int) -> Iterator[str]:
     if waiting:
-        yield f"{waiting:,} records have a later one above the cleaned end: they may go in a later round"
+        records = "1 record has" if waiting == 1 else f"{waiting:,} records have"
+        yield f"{records} a later one above the cleaned end, and may go in a later round"
     if tombstones:
-        yield f"{tombstones:,} keys end with a tombstone: it goes when delete.retention.ms is over"
+        keys = "1 key ends" if tombstones == 1 else f"{tombstones:,} keys end"
+        yield f"{keys} with a tombstone: it goes when delete.retention.ms is over"

@@ -21,7 +21,7 @@ from kcompact.report.compact.compaction_report import (
 )
 from kcompact.report.html_page import render, shown
 from kcompact.report.pictures import MOST_PICTURED_LOGS, Axis, Bar, GapColumns, bar, offset_axis
-from kcompact.report.table import Foreign, Table, log_cell
+from kcompact.report.table import WHERE_ALL, Foreign, Table, log_cell
 from kcompact.report.text_table import shortened
 
 PAGE = "compaction.html"
@@ -30,7 +30,6 @@ _LONGEST_KEY = 200  # characters
 MOST_TOP_KEYS = 15
 _MOST_CSV_BYTES = 256 << 20  # a larger CSV file of the report is not read for pictures
 _BLOCK_BYTES = 1 << 20  # read by one thread; more than the longest line, whose key csv_parts cuts
-_WHERE_ALL = "report.json has all"
 
 
 def render_html(report: CompactionReport, folder: Path | None = None) -> str:
@@ -50,7 +49,7 @@ def render_html(report: CompactionReport, folder: Path | None = None) -> str:
         else [_axis(log, gaps[log.log_id]) for log in logs[:MOST_AXES] if log.records],
         tombstone_bars=_tombstone_bars(logs),
         top_keys=_top_keys(folder),
-        tables=shown([logs_table(report), details_table(report)], _WHERE_ALL) if report.logs else [],
+        tables=shown([logs_table(report), details_table(report)], WHERE_ALL) if report.logs else [],
         shared=[(topic, printable_key(key)) for topic, key in report.shared_key_examples],
     )
 

@@ -10,11 +10,11 @@ from kcompact.compact.totals import REASONS, LogOutcome
 from kcompact.counted import counted
 from kcompact.inert import json_document, markdown, markdown_code
 from kcompact.printable import printable_key, terminal
-from kcompact.report.table import Row, Table, log_cell, markdown_table
+from kcompact.report.table import WHERE_ALL, Row, Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
 
 SCHEMA_VERSION = 1
-MOST_LOGS = 40  # rows of the short table; the report folder has all
+MOST_LOGS = 40  # rows of the short table
 _MOST_FILES = 20  # that Markdown names
 
 
@@ -105,7 +105,7 @@ def render_summary(report: CompactionReport) -> str:
 
 
 def _first_logs(report: CompactionReport) -> Table:
-    return logs_table(report).shortened(MOST_LOGS, "the report folder has all")
+    return logs_table(report).shortened(MOST_LOGS, WHERE_ALL)
 
 
 def _files(report: CompactionReport) -> str:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFacts, TopicFacts, TopKey
 from kcompact.printable import printable_key
-from kcompact.report.table import Foreign, Table, log_cell
+from kcompact.report.table import WHERE_ALL, Foreign, Table, log_cell
 
 MOST_ROWS = 40  # of a table; the JSON form has all
 MOST_TOP = 5  # keys, records, gaps of a log
@@ -31,7 +31,7 @@ def sections(inspection: Inspection) -> list[Table]:
         _gaps(inspection.logs),
         _ages(inspection.logs),
     ]
-    return [table.shortened(MOST_ROWS, "--format json shows all") for table in tables if table.rows]
+    return [table.shortened(MOST_ROWS, WHERE_ALL) for table in tables if table.rows]
 
 
 def when(timestamp_ms: int) -> str:

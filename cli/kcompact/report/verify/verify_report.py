@@ -17,7 +17,7 @@ from kcompact.errors import UnreadableError
 from kcompact.inert import json_document, markdown, markdown_code
 from kcompact.printable import terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.table import markdown_table
+from kcompact.report.table import WHERE_ALL, markdown_table
 from kcompact.report.verify.verify_words import (
     Keys,
     answer,
@@ -90,7 +90,7 @@ def _findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
         if 0 < len(examples) < tally.count:
             yield f"    and {tally.count - len(examples):,} more (--max-findings shows more)"
     if (more := len(outcome.tallies) - MOST_TALLIES) > 0:
-        yield f"and {more:,} more checks and logs that have findings or notes (--format json shows all)"
+        yield f"and {more:,} more checks and logs that have findings or notes ({WHERE_ALL})"
 
 
 def _is_spelt_otherwise(finding: VerifyFinding) -> bool:
@@ -164,7 +164,7 @@ def _assumed(outcome: VerifyOutcome) -> Iterator[str]:
 
 
 def render_json(outcome: VerifyOutcome, keys: Keys) -> str:
-    """The whole outcome; keys are printable text, and in base64 beside it unless they are hashed."""
+    """The whole outcome as JSON; keys are printable text, or their SHA-256."""
     return json_document(_as_dict(outcome, keys))
 
 
