@@ -43,7 +43,7 @@ _FAMILIES = "/proc/cpuinfo"  # numba compiles for one model of processor
 def compile_into(folder: Path, names: list[str]) -> None:
     """Compile the loops of modules into a folder, or wait while another process does so.
 
-    Raises PermissionError if another user can write the folder above.
+    Raises PermissionError if another user can write the folder around it.
     """
     make_private(folder.parent)
     if not is_private(folder.parent):

@@ -161,7 +161,7 @@ def put_rows(
     """Merge rows into the map from ``first`` on; return the index of the first one that it has no room for.
 
     The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i ends in ``key_bytes`` at
-    ``key_ends[i + 1]``. ``rules`` has the way of merging each column; ``last_offset`` is a column.
+    ``key_ends[i + 1]``. ``rules`` says how each column is merged; column ``last_offset`` has the offsets.
     ``before`` gets the columns ``fields`` of each row's group as they were before the row. ``slots``, of a
     length that is a power of two, have 32 bits of the hash above a group's number, which is from 1 on.
     """

@@ -69,7 +69,7 @@ MISSING = Missing()
 class FieldRules:
     """Makes the parts of a record from parsed fields, in any layout, and counts what is worth a note.
 
-    All methods named ``to_...`` raise UnreadableError.
+    The methods named ``to_...`` raise UnreadableError for a field that is not valid.
     """
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, keys_of_values: bool = False) -> None:
@@ -207,7 +207,7 @@ class FieldRules:
     def null_or_empty(self, role: DataRole, form: NullForm, beside: Any = MISSING) -> bytes | None:
         """The key or value that a field of this form ("missing", "empty", ...) stands for.
 
-        ``beside`` is a field with the size in Kafka, which is certain where it tells null.
+        ``beside`` is the field with the size in Kafka, if there is one: a size of null settles it.
         """
         if role in self.sized and is_size_of_null(beside):
             return None

@@ -53,7 +53,7 @@ def are_tombstones(rows: pa.RecordBatch | pa.Table) -> Flags:
 EXTRA_FIELDS = {
     field.name: field
     for field in [
-        pa.field("log_bytes", pa.int32(), nullable=False),  # size of a v2 batch of this record alone (R40)
+        pa.field("log_bytes", pa.int32(), nullable=False),  # R40: of an uncompressed v2 batch of it alone
         pa.field("is_control", pa.bool_(), nullable=False),
         pa.field("value_hash", pa.binary(), nullable=False),  # of the value alone: content_hashes.py
         pa.field("headers_hash", pa.binary(), nullable=False),  # headers_hash(record.headers)

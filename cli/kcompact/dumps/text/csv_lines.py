@@ -21,7 +21,7 @@ from kcompact.errors import UnreadableError
 _COUNTED_BYTES = 256 << 10  # counted at once: they stay in the processor's cache
 _MOST_THREADS = 8
 CR_LF_ROWS: Final = "cr_lf_rows"  # a count of SplitNotes
-BLANK_LINES: Final = "blank_lines"  # likewise, behind rows whose last cell may have ended in a line end
+BLANK_LINES: Final = "blank_lines"  # likewise: those behind rows whose last cell may have ended in a line end
 OPEN_LINES: Final = "open_lines"  # likewise: last lines that may have been cut off
 _LAST_BYTES = b'\r\n"}]'  # a file that ends so is not cut off within a text
 _UNFINISHED = "a quoted field does not end before the file does"

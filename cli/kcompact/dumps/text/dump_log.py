@@ -48,7 +48,7 @@ _ABORT = b" endTxnMarker: ABORT"
 
 @dataclass(frozen=True)
 class Section:
-    """The output about one file, from its line ``Dumping FILE`` on; no ``log`` if its folder names none."""
+    """The output about one file, from its line ``Dumping FILE`` on; the log is by FILE's folder, or Nones."""
 
     position: int
     line: bytes
