@@ -1,7 +1,7 @@
-"""Limits for hostile Avro: a few bytes can demand all memory of a reader, or never end.
+"""Limits against hostile Avro: a few bytes can demand all memory of a reader, or never end.
 
-A record may be nested in itself, an array may hold any number of items that take no bytes. fastavro follows
-wherever the bytes lead, and some thousand levels end its process: such records are walked over first.
+A record may be nested in itself, and an array may have any number of items that take no bytes. fastavro reads
+them without a limit, and some thousand levels crash its process. So such records are walked over first.
 """
 
 from collections.abc import Iterator
@@ -10,26 +10,26 @@ from typing import Any
 
 from kcompact.dumps.avro.avro_schema import WireSchema, is_record
 
-DEEPEST = 4_000  # values within values, half of what ends fastavro; stops Java's reader, too
+DEEPEST = 4_000  # levels of values: half of what crashes fastavro; too deep for Java's reader, too
 _MOST_EMPTY_FIELDS = 1_000_000  # in a record, beside those that take bytes
 _EMPTY_ITEMS_PER_BYTE = 16
-_SIZES = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8}  # at least
+_SIZES = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8}  # the fewest bytes
 _LARGEST_SHIFT = 63
 
 
 @dataclass
 class _Node:
-    """A type: what is to be read before its children, and they themselves."""
+    """A type: the bytes that are read before its children, and its children."""
 
     kind: str  # "fixed", "long", "bytes", "record", "union", "array" (or map)
     size: int = 0  # of "fixed"
-    least_bytes: int = 1  # that a value takes
+    least_bytes: int = 1  # the fewest that a value takes
     fields: int = 1  # that are read for a value, those in unions and arrays not counted
     children: list["_Node"] = field(default_factory=list)
 
 
 class AvroBounds:
-    """The limits of one schema. Raises ValueError for one whose records have no end, or nearly none."""
+    """The limits of one schema. Raises ValueError for a schema whose records have no end, or nearly none."""
 
     def __init__(self, wire: WireSchema) -> None:
         self._wire = wire
@@ -42,9 +42,9 @@ class AvroBounds:
             raise ValueError("nested too deeply") from error
 
     def check(self, unpacked: bytes) -> None:
-        """Raise ValueError if records in these bytes are nested too deeply, or hold endless nothing.
+        """Raise ValueError if records in these bytes are nested too deeply, or have too many empty items.
 
-        Bytes that do not fit the schema pass: their reader says so.
+        Bytes that do not fit the schema pass: the reader reports them.
         """
         if self.needs_walk:
             try:
@@ -76,7 +76,7 @@ class AvroBounds:
         return _Node("array", children=[item])
 
     def _branch(self, kind: Any) -> _Node:
-        """A type after at least one byte of its own record, which may hold itself there."""
+        """The node of a type behind at least one byte of a record, which may therefore hold itself there."""
         resolved = self._wire.resolve(kind)
         if is_record(resolved) and resolved["name"] in self._open:
             self.needs_walk = True
@@ -101,7 +101,7 @@ class AvroBounds:
 
 
 class _Walk:
-    """Over the records of a block, without recursion and without keeping anything."""
+    """A walk over the records of a block, without recursion and without keeping anything."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -109,7 +109,7 @@ class _Walk:
         self._empty_items_left = 1_024 + _EMPTY_ITEMS_PER_BYTE * len(data)
 
     def over(self, root: _Node) -> None:
-        """All records. Raises ValueError; IndexError where bytes do not fit."""
+        """Walk over all records. Raises ValueError at a limit, IndexError where bytes do not fit."""
         while self._at < len(self._data):
             open_values = [iter((root,))]
             while open_values:
@@ -124,13 +124,13 @@ class _Walk:
                         raise ValueError(f"values are nested more than {DEEPEST:,} deep")
 
     def _inside(self, node: _Node) -> Iterator[_Node] | None:
-        """Pass over a value; of one that holds others, only what comes before them."""
+        """Pass over a value, or over the bytes before the values that it holds, and return these."""
         if node.kind == "fixed":
             self._at += node.size
         elif node.kind == "long":
             self._long()
         elif node.kind == "bytes":
-            length = self._long()  # which moves on, so it needs a line of its own
+            length = self._long()  # in a line of its own, as it moves on
             self._at += max(0, length)
         elif node.kind == "record":
             return iter(node.children)
@@ -141,7 +141,7 @@ class _Walk:
         return None
 
     def _items(self, node: _Node) -> Iterator[_Node]:
-        """Runs of items with a count before each, until a count of zero."""
+        """The items of an array or map: runs with a count before each, up to a count of zero."""
         while count := self._long():
             if count < 0:
                 self._long()  # the run's size in bytes

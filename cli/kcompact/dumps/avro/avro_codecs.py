@@ -23,7 +23,7 @@ else:
 
 _CRC_BYTES = 4
 _LZ4_LENGTH_BYTES = 4
-_AT_ONCE_BYTES = 64 << 20  # what unpacks to more is measured first
+_AT_ONCE_BYTES = 64 << 20  # a stream that unpacks to more is measured first
 _CHUNK_BYTES = 4 << 20
 _LARGEST_RATIO = 256  # of lz4; snappy stays far below
 
@@ -34,9 +34,9 @@ class TooLarge(Exception):  # noqa: N818  becomes an UnreadableError
 
 @dataclass(frozen=True)
 class Codec:
-    """One codec: both directions, and what its library raises on damaged bytes.
+    """One codec: both directions, and the errors that its library raises for damaged bytes.
 
-    ``unpack`` is given the packed bytes, and how many they may become. Raises TooLarge.
+    ``unpack`` takes the packed bytes, and the most bytes that they may unpack to. It raises TooLarge.
     """
 
     unpack: Callable[[bytes, int], bytes]
@@ -45,7 +45,7 @@ class Codec:
 
 
 def _streamed(open_stream: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
-    """Unpack one stream, or several one after another."""
+    """A function that unpacks one stream, or several one after another."""
 
     def unpack(packed: bytes, most_bytes: int) -> bytes:
         parts: list[bytes] = []
@@ -59,7 +59,7 @@ def _streamed(open_stream: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
 
 
 def _first_stream(open_stream: Callable[[], Any], packed: bytes, most_bytes: int) -> tuple[bytes, bytes]:
-    """The unpacked first stream, and the bytes after it. Raises TooLarge, before much of it is kept."""
+    """The unpacked first stream, and the bytes after it. Raises TooLarge before much of it is in memory."""
     stream = open_stream()
     unpacked = stream.decompress(packed, _AT_ONCE_BYTES)
     if not stream.eof:
@@ -72,9 +72,9 @@ def _first_stream(open_stream: Callable[[], Any], packed: bytes, most_bytes: int
 
 
 def _measure(stream: Any, most_bytes: int) -> None:
-    """Unpack the rest of a stream without keeping it. Raises TooLarge, EOFError."""
+    """Unpack the remainder of a stream without keeping it. Raises TooLarge, EOFError."""
     while not stream.eof:
-        packed = getattr(stream, "unconsumed_tail", b"")  # zlib's streams alone do not keep their input
+        packed = getattr(stream, "unconsumed_tail", b"")  # only zlib's streams do not keep their input
         piece = stream.decompress(packed, _CHUNK_BYTES)
         most_bytes -= len(piece)
         if most_bytes < 0:
@@ -84,7 +84,7 @@ def _measure(stream: Any, most_bytes: int) -> None:
 
 
 def _unpack_snappy(packed: bytes, most_bytes: int) -> bytes:
-    """Avro's snappy blocks end with the big-endian CRC-32 of the unpacked bytes; readers often skip it."""
+    """Unpack snappy, and check the big-endian CRC-32 of the unpacked bytes, which many readers skip."""
     _check_declared(cramjam.snappy.decompress_raw_len(packed[:-_CRC_BYTES]), packed, most_bytes)
     unpacked = bytes(cramjam.snappy.decompress_raw(packed[:-_CRC_BYTES]))
     if zlib.crc32(unpacked).to_bytes(_CRC_BYTES, "big") != packed[-_CRC_BYTES:]:
@@ -98,7 +98,7 @@ def _unpack_lz4(packed: bytes, most_bytes: int) -> bytes:
 
 
 def _check_declared(declared_bytes: int, packed: bytes, most_bytes: int) -> None:
-    """For codecs that give the length first, and allocate it at once."""
+    """Raise ValueError or TooLarge for a declared length, which a codec would allocate at once."""
     if declared_bytes > _LARGEST_RATIO * len(packed):
         raise ValueError(f"it says that it unpacks to {declared_bytes:,} bytes")
     if declared_bytes > most_bytes:
@@ -111,9 +111,9 @@ def _pack_snappy(unpacked: bytes) -> bytes:
 
 
 def _unpack_deflate(packed: bytes, most_bytes: int) -> bytes:
-    """Some writers, fastavro among them, leave bytes of zlib's checksum after the stream.
+    """Unpack deflate, with up to four bytes behind it: some writers, such as fastavro, leave zlib's checksum.
 
-    What is longer may be another block, whose records would be lost.
+    More bytes are refused, as they may be another stream, whose records would be lost.
     """
     unpacked, trailing = _first_stream(partial(zlib.decompressobj, -zlib.MAX_WBITS), packed, most_bytes)
     if len(trailing) > _CRC_BYTES:
@@ -130,4 +130,4 @@ CODECS = {
     "xz": Codec(_streamed(lzma.LZMADecompressor), lzma.compress, (lzma.LZMAError, EOFError)),
     "lz4": Codec(_unpack_lz4, lz4.block.compress, (lz4.block.LZ4BlockError, ValueError)),
 }
-"""By the name under ``avro.codec`` in a file's header."""
+"""The codecs by the name under ``avro.codec`` in a file's header."""

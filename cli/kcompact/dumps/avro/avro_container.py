@@ -1,4 +1,4 @@
-"""Avro object containers: header, blocks and sync markers, without looking into records.
+"""The frame of Avro object containers: header, blocks and sync markers; records are not looked into.
 
 https://avro.apache.org/docs/1.12.0/specification/#object-container-files
 """
@@ -45,7 +45,7 @@ def bad_block(position: int, reason: str, hint: str | None = CUT_HINT) -> Unread
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a container. ``raw`` is all of it as it is in the file."""
+    """The header of a container. ``raw`` are all of its bytes."""
 
     raw: bytes
     schema_json: str
@@ -60,7 +60,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block: it starts at ``position`` with two longs, its packed bytes are from ``start`` to ``end``."""
+    """One block: at ``position`` are its two longs, from ``start`` to ``end`` its packed bytes."""
 
     position: int
     count: int
@@ -124,7 +124,7 @@ def _metadata_text(path: str, metadata: dict[str, Any], name: str, default: str 
 
 
 def map_file(data_path: str) -> mmap:
-    """The file's bytes, read on demand."""
+    """The file's bytes, mapped into memory."""
     with Path(data_path).open("rb") as file:
         return mmap(file.fileno(), 0, access=ACCESS_READ)
 
@@ -132,8 +132,8 @@ def map_file(data_path: str) -> mmap:
 def blocks(data: mmap, sync: bytes, start: int, end: int) -> Iterator[Block]:
     """The blocks that start in [start, end), by their headers alone. Raises UnreadableError.
 
-    ``end`` must be a block's start or the end of the file, so a block that reaches over it is damage (or
-    the sync marker is part of a record).
+    ``end`` has to be a block's start or the end of the file. So if a block reaches over it, the file is
+    damaged, or a record happens to hold the sync marker.
     """
     position = start
     while position < end:
@@ -164,7 +164,7 @@ def block_at(data: mmap | bytes, position: int) -> Block:
         size, at = decode_long(head, at)
     except IndexError as error:
         raise bad_block(position, "the file ends inside this block") from error
-    if head.startswith(MAGIC):  # no block's: its count would be negative
+    if head.startswith(MAGIC):  # no block begins so: its count would be negative
         raise bad_block(position, "another Avro file begins here", _JOINED_HINT)
     if count < 0 or size < 0:
         raise bad_block(position, f"this block says it holds {count} records in {size} bytes")
@@ -183,7 +183,7 @@ def decode_long(data: bytes, at: int) -> tuple[int, int]:
 
 
 def unpack(data: mmap, block: Block, codec: str) -> bytes:
-    """The block's records as one run of bytes, each of them a byte at least. Raises UnreadableError."""
+    """The unpacked bytes of a block's records, at least one for each. Raises UnreadableError."""
     packed_bytes = block.end - block.start
     if block.count <= LARGEST_RECORD_BYTES // _LARGE_BYTES:
         most_bytes = LARGEST_RECORD_BYTES

@@ -1,4 +1,4 @@
-"""Survivors of an Avro container as the bytes they are, in blocks of the input's making."""
+"""Copies the survivors of an Avro container byte for byte, in blocks like those of the input."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,11 +12,11 @@ from kcompact.dumps.records.layout import Chosen
 
 BLOCK_SHIFT = 32
 _IN_BLOCK = (1 << BLOCK_SHIFT) - 1
-_KEPT_BLOCKS = 64  # unpacked blocks remembered where records are wanted in another order
+_KEPT_BLOCKS = 64  # unpacked blocks that are kept where records are wanted in another order
 
 
 class Unpacked:
-    """Unpacked blocks of a file by their position, the last few remembered."""
+    """The unpacked blocks of a file by position; the last few are kept."""
 
     def __init__(self, data: mmap, header: Header) -> None:
         self._data = data
@@ -35,7 +35,7 @@ class Unpacked:
 def copy_records(chosen: Chosen, data: mmap, out: BinaryIO) -> int:
     """Write the chosen records of a mapped file; return the bytes written. Raises UnreadableError.
 
-    Where they ascend, each input block becomes one output block, whatever the bounds of the split; otherwise
+    If positions ascend, each input block becomes one output block, however the file is split. Otherwise
     blocks of about the input's size are filled in the order given.
     """
     if not len(chosen.positions):
@@ -52,7 +52,7 @@ def _copy_ascending(chosen: Chosen, data: mmap, header: Header, target: Header, 
     for offset, records, ranges in _runs_by_block(chosen):
         block = block_at(data, chosen.split.start + offset)
         if records == block.count and header.codec == target.codec:
-            written += out.write(data[block.position : block.end] + target.sync)  # all of it: as it is packed
+            written += out.write(data[block.position : block.end] + target.sync)  # a whole block stays packed
             continue
         unpacked = unpack(data, block, header.codec)
         survivors = b"".join([unpacked[start:end] for start, end in ranges])
@@ -61,9 +61,9 @@ def _copy_ascending(chosen: Chosen, data: mmap, header: Header, target: Header, 
 
 
 def _runs_by_block(chosen: Chosen) -> Iterator[tuple[int, int, Iterator[tuple[int, int]]]]:
-    """Of each block: its offset in the split, how many records are chosen, and ranges of the unpacked block.
+    """For each block: its offset in the split, the number of chosen records, and their ranges when unpacked.
 
-    Records that touch are one range.
+    Adjacent records are one range.
     """
     positions, behind = chosen.positions, chosen.positions + chosen.record_bytes
     # The block is in the higher bits of a position, so no run reaches from one block into the next.

@@ -1,7 +1,7 @@
-"""Avro object containers: blocks are read by themselves, survivors are copied as the bytes they are.
+"""Avro object containers: each block is read by itself, and survivors are copied byte for byte.
 
-A record's position is where its block starts in the split, times 2**32, plus where it starts in the unpacked
-block; ``record_bytes`` are its bytes there.
+A record's position is the start of its block in the split, times 2**32, plus its own start in the unpacked
+block; ``record_bytes`` is its length there.
 """
 
 from collections.abc import Iterator
@@ -51,14 +51,14 @@ from kcompact.errors import InputError, UnreadableError
 
 BLOCK_SHIFT = 32
 CHUNK_BYTES = 8 << 20  # unpacked, in memory at a time
-_SAMPLED = 20  # values, for what they are
-_LOOKED_AT = 200  # records, for fields that tell of deletes
+_SAMPLED = 20  # values that are looked at to see what they are
+_LOOKED_AT = 200  # records that are looked at, for example for fields that tell of deletes
 _BEGINNING = Cursor(0)
 
 
 @dataclass(frozen=True)
 class AvroShape:
-    """The shape of an Avro file. ``target``: the output's header, if another file's."""
+    """The shape of an Avro file. ``target`` is the output's header if that is another file's."""
 
     header: Header
     target: Header | None = None
@@ -83,7 +83,7 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
         dialect = replace(dialect, delete_flag=flag)
     places = (dialect.key.place, dialect.value.place)
     kinds = {place: kind_names_at(header.schema, place) for place in places if place}
-    of_bytes = [part for part in kinds if kinds[part] == {"bytes"}]  # which takes no null
+    of_bytes = [part for part in kinds if kinds[part] == {"bytes"}]  # never null
     if parts := [part for part in kinds if part in of_bytes or kinds[part] - _WITHOUT_TEXT]:
         rows = with_bytes_unread(_first_rows(data_path, header, parts), of_bytes)
         notes += notes_on_columns(path, dialect, rows, options)
@@ -94,7 +94,7 @@ _WITHOUT_TEXT = {"bytes", "fixed", "null"}
 
 
 def _sample(data_path: str, header: Header, place: str) -> list[Any]:
-    """The first values that are JSON or can be written as JSON, parsed."""
+    """The first values, parsed, as far as they are JSON or can be written as JSON."""
 
     def spelt(value: Any) -> bytes | None:
         try:
@@ -122,28 +122,28 @@ class Avro(Layout):
     """The layout of Avro object containers."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """Cut after sync markers. Without offsets, records are numbered through the file: one split."""
+        """Cut after sync markers; one range if records depend on those before them (``Dialect.in_order``)."""
         with Path(file.data_path).open("rb") as source:
             return self.cut(file, source, split_bytes)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
-        """Likewise: sync markers are looked for where cuts are wanted."""
+        """As ``plan``, for an open file: it is only read where cuts are wanted."""
         header: Header = file.shape.header
         most_bytes = file.data_bytes if file.dialect.in_order else split_bytes
         return cut_behind(header.sync, source, len(header.raw), file.data_bytes, most_bytes)
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
-        """The records, read with fastavro."""
+        """The records that are asked for, read with fastavro."""
         return asked_for(_all_entries(part, values=values), part)
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-        """By a compiled loop where that pays and is possible."""
+        """Index rows, by a compiled loop if the dump is large and a loop can read its schema and dialect."""
         if part.file.dialect.in_order:
             return super().index(part, extra)
         return until_reject(_indexed(part, extra), part)
 
     def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
-        """The records, each read by itself."""
+        """The chosen records, each read by itself. Raises UnreadableError."""
         file, split, positions, record_bytes = chosen
         reader = AvroReader(file, notes, values=True)
         datums = reader.records()
@@ -164,7 +164,7 @@ class Avro(Layout):
         return file.shape.header.raw, b"", b""
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """One block for every input block that has survivors, their bytes as they are."""
+        """Write a block for each input block that has survivors, and these byte for byte."""
         try:
             chosen = with_tombstones(chosen, _all_entries)
             with map_file(chosen.file.data_path) as data:
@@ -199,7 +199,7 @@ def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBat
 
 
 def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
-    """Unpacked blocks, some CHUNK_BYTES together. Raises UnreadableError, after the blocks before it."""
+    """Unpacked blocks in chunks of about CHUNK_BYTES. Raises UnreadableError after the blocks before it."""
     header = file.shape.header
     chunk: Chunk = []
     size = 0
@@ -228,11 +228,11 @@ class _ExactReader:
         self._ordinal = 0
 
     def read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
-        """The records of a chunk between two places that are asked for. Raises UnreadableError."""
+        """The records between two places of a chunk, as far as they are asked for. Raises UnreadableError."""
         return asked_for(self.entries(chunk, first, last), self._part)
 
     def entries(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
-        """Likewise all of them."""
+        """All records between two places of a chunk. Raises UnreadableError."""
         for number, (block, unpacked) in enumerate(chunk[first.block : last.block + 1], first.block):
             start = first if number == first.block else Cursor(number)
             stop = last.done if number == last.block else None
@@ -251,9 +251,10 @@ class _ExactReader:
 def read_block(
     reader: RecordReader, unpacked: bytes, block: Block, start: Cursor = _BEGINNING, stop: int | None = None
 ) -> Iterator[Datum]:
-    """The datums of a block from ``start`` on, until ``stop`` of the block are read. Raises UnreadableError.
+    """The datums of a block from ``start`` on, until ``stop`` of its records are read.
 
-    None: as many as it says it holds, which must be all of its bytes.
+    With None, all records that the block says it holds: they have to take all of its bytes. Raises
+    UnreadableError.
     """
     end = start.at
     try:

@@ -1,4 +1,4 @@
-"""Decimals and UUIDs of Avro as text: within values they are bytes, which nobody can read in JSON."""
+"""Reads decimals and UUIDs within Avro values as text, since their bytes would be unreadable in JSON."""
 
 from decimal import MAX_PREC, Context, Decimal
 from typing import Any
@@ -6,16 +6,16 @@ from uuid import UUID
 
 from fastavro.read import LOGICAL_READERS
 
-_DIGITS = "digits"  # fastavro's own reader of decimals rounds those of more digits than are declared
+_DIGITS = "digits"  # fastavro's own reader rounds decimals of more digits than are declared
 _UUID = "uuid of bytes"
 _LARGEST_SCALE = 1000
 _UUID_BYTES = 16
 
 
 def marks_of_text(schema: dict[str, Any]) -> dict[str, Any]:
-    """The members that have a decimal or UUID read as text; none for another type, or one that is not valid.
+    """Members to add to a schema so that its decimal or UUID is read as text; empty for other types.
 
-    A decimal whose scale cannot be is what its bytes are, as Avro's specification asks.
+    A decimal with an invalid scale is read as bytes, as Avro's specification asks.
     """
     logical, scale = schema.get("logicalType"), schema.get("scale", 0)
     if logical == "decimal" and schema["type"] in ("bytes", "fixed"):
@@ -26,7 +26,7 @@ def marks_of_text(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _digits(data: bytes, schema: Any, _: Any) -> str:
-    """A decimal of two's complement as text, such as ``-12.50``: its digits, none more and none less."""
+    """A decimal in two's complement as text, such as ``-12.50``, with exactly its digits."""
     unscaled = Decimal(int.from_bytes(data, "big", signed=True))
     return format(unscaled.scaleb(-schema["scale"], Context(prec=MAX_PREC)), "f")
 

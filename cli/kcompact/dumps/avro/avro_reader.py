@@ -1,4 +1,4 @@
-"""Avro records one by one with fastavro, and each of them to a Record by its dialect."""
+"""Reads Avro records one by one with fastavro, and makes Records of them by their dialect."""
 
 import io
 import itertools
@@ -40,14 +40,14 @@ DAMAGE = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError,
 """The errors that fastavro raises on bytes that do not fit the schema."""
 
 read_datum = partial(fastavro.schemaless_reader, handle_unicode_errors="surrogateescape")
-"""Reads a datum (stream, schema, None); text is such that its bytes can be made of it. Raises DAMAGE."""
+"""Reads a datum (stream, schema, None); text that is no UTF-8 has surrogate escapes. Raises DAMAGE."""
 
 _PADDING = bytes(16)
-"""Follows a block's last byte: fastavro reads a cut field without an error, so running over must show."""
+"""Added to a block's bytes: fastavro reads a cut field without an error, and with these beyond the end."""
 
 
 class Datum(NamedTuple):
-    """One record of a block: its byte range in the unpacked block, its fields, the bytes of some of them."""
+    """One record of a block: its bytes in the unpacked block, its fields, and the bytes of some fields."""
 
     position: int
     record_bytes: int
@@ -55,7 +55,7 @@ class Datum(NamedTuple):
     raw: dict[Path, bytes]
 
     def at(self, path: Path) -> Any:
-        """The value at the path; None where a record on the way is null."""
+        """The value at the path; None where a record around it is null. Raises KeyError."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.values:
                 value = self.values[path[:length]]
@@ -68,8 +68,8 @@ class Datum(NamedTuple):
 class RecordReader:
     """Reads the records of unpacked blocks through the wire schema.
 
-    Neighbouring fields are read in one call. Those among ``exact`` that do not stand for bytes by themselves
-    are read alone, so that the bytes they are made of are known.
+    Neighbouring fields are read in one call. Fields among ``exact`` whose values do not stand for bytes by
+    themselves are read alone, so that their encoded bytes are known.
     """
 
     def __init__(self, wire: WireSchema, exact: frozenset[Path]) -> None:
@@ -85,7 +85,7 @@ class RecordReader:
         self._branch_bytes = {path: branch_bytes(kind) for path, kind, alone in leaves if alone}
 
     def read(self, unpacked: bytes) -> Iterator[Datum]:
-        """Records one after another, without end: the caller knows how many. Raises DAMAGE."""
+        """The records one after another; the caller has to know how many there are. Raises DAMAGE."""
         self._bounds.check(unpacked)
         stream = io.BytesIO(unpacked + _PADDING)
         position = 0
@@ -108,7 +108,7 @@ class RecordReader:
 
 
 def branch_bytes(kind: Any) -> int:
-    """How many bytes before a value only number a branch: 1 in a union of null and one other type, else 0."""
+    """The bytes of a branch number to cut off before a value: 1 in a union of null and one type, else 0."""
     return 1 if is_in_union(kind) or (isinstance(kind, list) and len(branches(kind)) == 1) else 0
 
 
@@ -156,15 +156,15 @@ class AvroReader:
             self._rules.see_beside(columns_beside(field_names(self.wire), file.dialect))
 
     def records(self) -> RecordReader:
-        """The reader of the datums that this one understands."""
+        """The reader of the datums of which this reader makes Records."""
         return RecordReader(self.wire, self._exact)
 
     def type_at(self, wire: WireSchema, path: Path) -> Any:
-        """The type of the field at the path, without the null of a record on the way."""
+        """The type of the field at the path; nulls of records around it are not part of it."""
         return self._types_at(wire, path)[0]
 
     def _types_at(self, wire: WireSchema, path: Path) -> list[Any]:
-        """Its types, several if there are records of several kinds on the way."""
+        """The types of the field at the path: several if records of several kinds are around it."""
         leaves = dict(wire.leaves(self._exact))
         for length in range(len(path), -1, -1):
             if path[:length] in leaves:
@@ -215,7 +215,7 @@ class AvroReader:
 
     def _part(self, datum: Datum, role: DataRole, offset: int) -> bytes | None:
         """The key or the value."""
-        self._rules.see(role)  # a schema without the field says: null, in so many words
+        self._rules.see(role)  # even if the schema has no such field, which clearly means null
         value = self._get(datum, role)
         if value is MISSING or value is None:
             self._rules.refuse_error(as_text(self._get(datum, ERRORS[role])), role)
@@ -228,9 +228,9 @@ class AvroReader:
         return self._rules.stored(part, role, as_text(self._get(datum, ERRORS[role])))
 
     def _bytes(self, datum: Datum, role: DataRole, value: Any) -> bytes:
-        """The bytes of a key or value: its own, a number's digits, else those of its datum.
+        """The bytes of a key or value: bytes or text as they are, a number's digits, else its Avro encoding.
 
-        A structured value that is to leave Avro becomes JSON.
+        If values are decoded in full, a structured value becomes JSON.
         """
         kind = self._kinds[role] if self._kinds[role] != _UNION else _kind_of(value, role)
         if kind == _BYTES:
@@ -252,7 +252,7 @@ class AvroReader:
 
 
 def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
-    """Decodes headers from the bytes that they take in a block, without a union's branch. Raises DAMAGE."""
+    """A decoder of headers from their bytes in a block, without a union's branch number; it raises DAMAGE."""
     path = reader.paths.get("headers")
     kind = [] if path is None else branches(reader.type_at(reader.wire, path))
     schema: Any = reader.wire.parsed(kind[0]) if len(kind) == 1 else None
@@ -260,7 +260,7 @@ def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
 
 
 def without_null(kind: Any) -> Any:
-    """The type that is left when the branch is cut off."""
+    """The type of a value from which the number of its branch was cut off."""
     if is_in_union(kind):
         return kind | {"fields": kind["fields"][1:]}
     return branches(kind)[0] if branch_bytes(kind) else kind

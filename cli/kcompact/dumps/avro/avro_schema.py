@@ -1,4 +1,4 @@
-"""The writer's schema reduced to what the bytes hold; and which of its fields are a record's parts."""
+"""The wire schema: the writer's schema without all that does not show in bytes; and the fields of records."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ _NAMED = ("record", "error", "enum", "fixed")
 
 @dataclass(frozen=True)
 class WireSchema:
-    """The wire schema of a file; names are full names and point into ``named``."""
+    """The wire schema of a file. Names of types are full names; their definitions are in ``named``."""
 
     type: Any
     named: dict[str, Any] = field(default_factory=dict)
@@ -33,8 +33,8 @@ class WireSchema:
     def leaves(self, paths: frozenset[Path] = frozenset()) -> Iterator[tuple[Path, Any]]:
         """Paths and types of the fields, in order.
 
-        Records around one of ``paths`` are opened, for their bytes are their fields' bytes. No others are:
-        a few records that hold each other have millions of fields.
+        Records around one of ``paths`` are opened: their bytes are those of their fields. Other records are
+        not, as a few records that hold one another may have millions of fields.
         """
         yield from self._leaves((), self.type, paths, frozenset())
 
@@ -51,7 +51,7 @@ class WireSchema:
             yield from self._leaves((*path, child["name"]), child["type"], paths, above | {name})
 
     def inlined(self, wire_type: Any, defined: set[str]) -> Any:
-        """The type with each name defined where it occurs first, so that it can be parsed alone."""
+        """The type with the definition of each name where it occurs first, so that it can be parsed alone."""
         resolved = self.resolve(wire_type)
         if isinstance(resolved, list):
             return [self.inlined(branch, defined) for branch in resolved]
@@ -82,7 +82,7 @@ class WireSchema:
 def wire_schema(schema: Any, *, text: bool = False) -> WireSchema:
     """Reduce a writer's schema; with ``text``, strings stay strings, and decimals and UUIDs are read as text.
 
-    Raises ValueError where it is none.
+    Raises ValueError where it is no Avro schema.
     """
     named: dict[str, Any] = {}
     try:
@@ -96,9 +96,9 @@ def wire_schema(schema: Any, *, text: bool = False) -> WireSchema:
 def _as_record(schema: Any) -> Any:
     """A union of null and a record (Flink writes dumps so) as a record whose first field is the branch.
 
-    On the wire both are the same: that field takes no bytes more than the branch, and where it is null's, it
-    has more than any block holds, so that no record of a dump passes for one. A record that may hold itself
-    has no branch before it there.
+    Both have the same bytes: the field has the branch's number, and no bytes more if it is the record's. If
+    it is null's, the field is larger than any block, so that null is never read as a record. A record that
+    may hold itself is left in its union, as it has no branch where it is nested.
     """
     records = [*filter(is_record, schema)] if isinstance(schema, list) else []
     if len(records) != 1 or any(kind != "null" for kind in schema if not is_record(kind)):
@@ -112,7 +112,7 @@ def _as_record(schema: Any) -> Any:
 
 
 def _types_in(kind: Any) -> Iterator[str]:
-    """The names of types within a reduced one, those of other definitions among them."""
+    """The names of types within a reduced type, including those that are defined elsewhere."""
     if isinstance(kind, str):
         yield kind
     elif isinstance(kind, list):
@@ -172,7 +172,7 @@ def is_map(wire_type: Any) -> bool:
 
 
 def branches(wire_type: Any) -> list[Any]:
-    """The branches that a value can have: of a union those beside null."""
+    """The types that a value can have: the branches of a union except null."""
     union = wire_type if isinstance(wire_type, list) else [wire_type]
     return [branch for branch in union if branch != "null"]
 
@@ -195,9 +195,9 @@ def is_plain(schema: WireSchema, wire_type: Any) -> bool:
 
 
 def key_type(schema: Any, type_of: Callable[[WireSchema], Any]) -> str:
-    """The type of keys as text, which tells it from others: different keys of two types may have equal bytes.
+    """A text that differs between types of keys whose equal bytes may be different keys.
 
-    Plain keys are all alike, but for decimals, whose scale is in the schema alone.
+    It is "plain" for all plain types, except for decimals, whose scale is in the schema alone.
     """
     wire, text = wire_schema(schema), wire_schema(schema, text=True)
     kinds = [text.resolve(branch) for branch in branches(type_of(text))]
@@ -228,7 +228,7 @@ def columns_of(path: str, wire: WireSchema) -> Columns:
 
 
 def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadOptions) -> Dialect:
-    """The dialect of a file with these fields, its roles their dotted paths. Raises InputError."""
+    """The dialect of a file with these fields; roles are at dotted paths. Raises InputError."""
     name = wire.resolve(wire.type)["name"]
     is_aiven = name.endswith("connector_records")
     base = written_by(columns, options, spark=name == "topLevelRecord", aiven=is_aiven)
@@ -248,7 +248,7 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
 
 
 def field_names(wire: WireSchema) -> list[str]:
-    """Dotted paths of all fields, two records deep, the outer ones first."""
+    """Dotted paths of all fields, down to records within the outermost one; outer fields come first."""
     outer = [child for child in wire.resolve(wire.type)["fields"] if child["name"] != BRANCH]
     names = [child["name"] for child in outer]
     for child in outer:
@@ -258,7 +258,7 @@ def field_names(wire: WireSchema) -> list[str]:
 
 
 def types_at(wire: WireSchema, kinds: list[Any], path: Iterable[str]) -> list[Any]:
-    """The types below others at a path; every name may stand in a map."""
+    """The types at a path below other types; each name of the path may also be a key of a map."""
     for name in path:
         outer = [wire.resolve(branch) for kind in kinds for branch in branches(kind)]
         children = [child for record in filter(is_record, outer) for child in record["fields"]]
@@ -268,7 +268,7 @@ def types_at(wire: WireSchema, kinds: list[Any], path: Iterable[str]) -> list[An
 
 
 def kinds_at(schema: Any, dotted: str | None) -> list[Any]:
-    """The branches of the type that the schema gives the field; none if there is no such field."""
+    """The branches of a field's type in the writer's schema; empty if there is no such field."""
     kind: Any = schema if dotted else []
     for name in dotted.split(".") if dotted else ():
         records = [_opened(branch) for branch in _as_union(kind) if isinstance(branch, dict)]
@@ -295,5 +295,5 @@ def _as_union(kind: Any) -> list[Any]:
 
 
 def _opened(kind: Any) -> Any:
-    """``{"type": {"type": "record", ...}}`` is the record itself."""
+    """The definition within ``{"type": {"type": "record", ...}}``, or the type itself."""
     return kind["type"] if isinstance(kind.get("type"), dict) else kind

@@ -1,4 +1,4 @@
-"""Keys and values in the one spelling of their JSON: keys for those who want ``--canonical-keys``."""
+"""Keys (with ``--canonical-keys``) and compared values in a spelling that is the same for the same JSON."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ def is_spelt_variously(key: bytes) -> bool:
 
 
 def as_compared(keys: Iterable[bytes], options: ReadOptions) -> list[bytes]:
-    """Keys that the user names, as those of the dump are compared."""
+    """The keys that a user names, spelt as keys of the dump are compared. Raises InputError."""
     if not options.canonical_keys:
         return list(keys)
     try:
@@ -28,7 +28,10 @@ def as_compared(keys: Iterable[bytes], options: ReadOptions) -> list[bytes]:
 
 
 def values_as_compared(values: Iterable[bytes | None]) -> list[bytes | None]:
-    """Values that are equal if their JSON is; what is none, or cannot be compared, stays as it is."""
+    """The values, spelt so that they are equal if their JSON is.
+
+    Values that are no JSON, or cannot be compared as JSON, stay as they are.
+    """
     return [value and _in_one_spelling(value) for value in values]
 
 
@@ -40,9 +43,10 @@ def _in_one_spelling(value: bytes) -> bytes:
 
 
 def with_canonical_keys(rows: pa.RecordBatch, notes: dict[int, SplitNotes]) -> pa.RecordBatch:
-    """Index rows with keys that are equal if their JSON is; other keys stay as they are.
+    """Index rows with JSON keys spelt so that they are equal if their JSON is; other keys stay as they are.
 
-    ``notes`` are by split id. Ends before a key that cannot be compared, which the notes of its split learn.
+    ``notes`` are by split id. The rows end before a key that cannot be compared, which becomes a reject in
+    the notes of its split.
     """
     keys = rows.column("key").to_pylist()
     for at, key in enumerate(keys):

@@ -1,4 +1,4 @@
-"""Layouts of JSON values that follow one another: one a line, objects over any number of lines, arrays."""
+"""Layouts of JSON values one after another: one on each line, objects over several lines, arrays."""
 
 import re
 from codecs import BOM_UTF8
@@ -22,12 +22,12 @@ from kcompact.errors import UnreadableError
 
 
 class JsonLines(LineLayout):
-    """A record is a line; blank lines and what kcat says about itself (``% ...``) are skipped."""
+    """A record is a line. Blank lines are skipped, and lines that begin with ``%``, such as kcat's own."""
 
     reader = JsonReader
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
-        """Lines that hold something."""
+        """The lines that hold a record."""
         for line in lines_of(file.data_path, start, end):
             if line.data.startswith(b"%"):
                 pass_over(line.data, line.position, notes)
@@ -40,7 +40,7 @@ _CUT_BY_LOOP_BYTES = 128 << 20  # for less, importing numba costs more than it s
 
 
 def _cuts(file: DumpFile, split_bytes: int, *, commas: bool) -> list[int]:
-    """Where splits begin: the first one where the first record may, others as ``cuts_of`` tells."""
+    """The positions at which splits begin: the start of the records, and others as in ``cuts_of``."""
     start, end = file.shape.start, file.data_bytes
     if not file.shape.splittable or end - start <= split_bytes:
         return [start]
@@ -51,18 +51,18 @@ def _cuts(file: DumpFile, split_bytes: int, *, commas: bool) -> list[int]:
     ):
         from kcompact.dumps.loops.json.lines_of_values_loop import cuts_by_loop  # needs numba
 
-        with suppress(LongLineError):  # of a record that is refused where it is read
+        with suppress(LongLineError):  # a record that is refused when it is read
             return cuts_by_loop(file, split_bytes)
     return cuts_of(file.data_path, start, end, split_bytes, commas=commas)
 
 
 class _JsonValues(FramedLayout):
-    """Records that may go on over lines."""
+    """Layouts of records that may span lines."""
 
     reader = JsonReader
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-        """By a compiled loop where the dump is large and its dialect allows it."""
+        """Index rows, by a compiled loop if the dump is large and a loop can read its dialect."""
         yield from index_lines([part], extra, self.index_ranges)
 
 
@@ -98,7 +98,7 @@ class JsonArray(_JsonValues):
 
 
 def _is_record(item: Item, data: bytes, notes: SplitNotes) -> bool:
-    """Whether an element is to be read: not in ``[]``, and not the null that Guardian ends with."""
+    """Whether an item is a record: not the nothing in ``[]``, and not the null with which Guardian ends."""
     if item.opened == OPEN and item.closed == CLOSE and not data:
         return False
     if data == b"null" and item.closed == CLOSE:
@@ -162,7 +162,7 @@ class JsonObjects(_JsonValues):
 
 
 def _not_json(data: bytes, position: int) -> UnreadableError:
-    """The error for what is between objects and is none."""
+    """The error for text between objects."""
     text = data.strip()
     if text.startswith(BOM_UTF8):
         return UnreadableError(*MARK_WITHIN, position=position)
@@ -180,7 +180,7 @@ def _not_json(data: bytes, position: int) -> UnreadableError:
 
 
 def _after_blanks(path: str, position: int, end: int) -> int:
-    """Where the blanks that belong to the record before a cut end."""
+    """The end of the blanks from ``position`` on, which belong to the record before them."""
     with Path(path).open("rb") as source:
         source.seek(position)
         while position < end:
@@ -193,7 +193,7 @@ def _after_blanks(path: str, position: int, end: int) -> int:
 
 
 def _is_blank(item: Item, notes: SplitNotes) -> bool:
-    """Whether nothing is there but blanks and kcat's messages, which are counted."""
+    """Whether an item holds nothing but blanks and kcat's own lines, which are counted."""
     if not item.data.strip(BLANKS):
         return True
     for match in _NOISE.finditer(item.data):
@@ -202,7 +202,10 @@ def _is_blank(item: Item, notes: SplitNotes) -> bool:
 
 
 def _with_blanks(record: Frame, after: Item, notes: SplitNotes) -> Frame:
-    """The record with the blanks that follow it; up to the line end if other things follow."""
+    """The record with the blanks behind it, or those up to the line end if there are kcat's own lines, too.
+
+    Raises UnreadableError for other text.
+    """
     if not _is_blank(after, notes):
         raise _not_json(after.data, after.position)
     blanks = after.data[: len(after.data) - len(after.data.lstrip(BLANKS))]

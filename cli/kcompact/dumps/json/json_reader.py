@@ -1,4 +1,4 @@
-"""One JSON record to a Record, by the rules of its dialect. Pure: bytes in, Record out."""
+"""Reads the bytes of one JSON record into a Record, by the rules of its dialect."""
 
 import base64
 import re
@@ -35,7 +35,7 @@ _JAVA_MAP = re.compile(rb"\s*\{\w+=")
 
 
 class JsonReader:
-    """Callable on a record's bytes. ``values``: decode values in full, not just whether they are null."""
+    """A reader of a record's bytes. ``values``: decode values in full, not only whether they are null."""
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         self._rules = FieldRules(file, notes)
@@ -111,7 +111,7 @@ class JsonReader:
         )
 
     def _refuse_repeated(self, parsed: ParsedJson) -> None:
-        """Refuse members that occur twice, where they are asked for; of others it does not matter."""
+        """Raise UnreadableError for a member that occurs twice and is read; other members may."""
         beside = [path for paths in (self._errors, self._markers, self._base64) for path in paths.values()]
         for role, path in (*self._paths.items(), *(("", path) for path in (*beside, self._flag))):
             if path is None:
@@ -150,7 +150,7 @@ class JsonReader:
             return self._empty(parsed, "key")
         is_text = REPLACEMENT.decode() in raw if isinstance(raw, str) else not is_buffer(raw)
         if key and is_text:
-            self._rules.check_key(key, offset)  # base64 of U+FFFD, or its bytes, is no sign of loss
+            self._rules.check_key(key, offset)  # U+FFFD in base64 or in a Buffer is no sign of loss
         return key
 
     def _value(self, parsed: ParsedJson) -> bytes | None:
@@ -169,7 +169,7 @@ class JsonReader:
         return self._rules.null_or_empty(role, "empty", self._get(parsed, self._errors[role]))
 
     def _absent(self, parsed: ParsedJson, raw: Any, role: DataRole) -> bytes | None:
-        """The bytes, or the null, of a field that is missing or null."""
+        """The key or value for which a missing or null field stands."""
         if raw is MISSING and role == "key" and self._dialect.key_fields:
             return None
         if raw is None:
@@ -181,7 +181,7 @@ class JsonReader:
         return self._rules.null_or_empty(role, "missing") if instead is None else instead
 
     def _instead(self, parsed: ParsedJson, role: DataRole) -> bytes | None:
-        """Bytes that have a field of their own, where they are no UTF-8 (kcl); None if they do not."""
+        """The bytes of the base64 field that kcl writes in place of text that is no UTF-8, or None."""
         raw = self._get(parsed, self._base64[role])
         if not isinstance(raw, str):
             return None
@@ -189,7 +189,7 @@ class JsonReader:
         return self._rules.decoded(parsed.encoded(raw), role, "base64")
 
     def _bytes(self, parsed: ParsedJson, raw: Any, role: DataRole) -> bytes | None:
-        """Bytes of a key or value that is neither missing nor null; None if it is a word for null."""
+        """The bytes of a key or value that is neither missing nor null; None if it is a word for null."""
         if role in self._arrays:
             return self._raw_bytes(bytes_of_array, raw, role)
         if type(raw) is str:
@@ -218,7 +218,7 @@ class JsonReader:
         return self._rules.decoded(text, role)
 
     def _spelling(self, parsed: ParsedJson, role: DataRole, below: Path) -> bytes:
-        """A JSON value that is no string: its exact text."""
+        """The exact text of a key or value that is no string; ``below`` is its path within that field."""
         if role == "value":
             self._rules.see(PARSED_VALUES)
         if role == "value" and not self._values:
@@ -237,7 +237,7 @@ class JsonReader:
         return parsed.spelling((self._paths[role] or ()) + below)
 
     def _console(self, parsed: ParsedJson, raw: dict[str, Any], role: DataRole) -> bytes | None:
-        """Redpanda Console: an object that marks null itself and may carry the raw bytes."""
+        """A key or value of Redpanda Console: an object that marks null, and may have the raw bytes."""
         if raw["isPayloadNull"]:
             return None
         if raw.get("rawPayload") is not None:

@@ -1,4 +1,4 @@
-"""Where JSON values begin and end in a stream of bytes: strings and nesting, tracked a chunk at a time."""
+"""Finds where JSON values begin and end in a file, by tracking strings and nesting from chunk to chunk."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ CHUNK_BYTES = 1 << 20
 OPEN, CLOSE, COMMA = 1, 2, 3
 _QUOTE, _BACKSLASH = 4, 5
 
-# Every byte as what it may mean; 0: nothing.
+# The meaning that each byte may have; 0: none.
 _MEANINGS = bytearray(256)
 for _signs, _meaning in ((b"{[", OPEN), (b"}]", CLOSE), (b",", COMMA), (b'"', _QUOTE), (b"\\", _BACKSLASH)):
     for _sign in _signs:
@@ -26,7 +26,7 @@ class Scanner:
         self.in_string = False
 
     def feed(self, chunk: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Positions in the chunk, kinds (OPEN, CLOSE, COMMA) and the depth after each.
+        """The positions in the chunk, kinds (OPEN, CLOSE, COMMA) and depths behind each bracket and comma.
 
         A chunk must not end within a run of backslashes: see ``chunks_of``.
         """
@@ -36,7 +36,7 @@ class Scanner:
         toggles = kinds == _QUOTE
         if b"\\" in chunk:
             toggles &= ~_escaped(positions, kinds)
-        # Parity is all that counts: eight bits may overflow.
+        # Only the parity counts, so that eight bits may overflow.
         in_string = (np.cumsum(toggles, dtype=np.uint8) & 1).astype(bool) ^ self.in_string
         outside = np.flatnonzero(~in_string & (kinds < _QUOTE))
         if len(in_string):
@@ -49,7 +49,7 @@ class Scanner:
 
 
 def _escaped(positions: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """Which signs follow a run of backslashes of odd length."""
+    """Flags of the signs that are escaped: they follow a run of backslashes of odd length."""
     slashes = np.flatnonzero(kinds == _BACKSLASH)
     places, order = positions[slashes], np.arange(len(slashes))
     opens = np.concatenate([[True], np.diff(places) != 1])
@@ -62,7 +62,7 @@ def _escaped(positions: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 
 
 def chunks_of(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """(position, bytes) of a range of a file, never cut within a run of backslashes."""
+    """(position, bytes) of a range of a file, never cut within a run of backslashes. Raises EOFError."""
     with Path(path).open("rb") as source:
         source.seek(start)
         while start < end:
@@ -81,7 +81,7 @@ def _read(source: BinaryIO, size: int) -> bytes:
 
 
 class Item(NamedTuple):
-    """A stretch of a file between two events, with its bytes; ``opened`` and ``closed`` by which kinds."""
+    """The bytes between two brackets or commas; ``opened`` and ``closed`` are the kinds of the two."""
 
     position: int
     data: bytes
@@ -90,11 +90,11 @@ class Item(NamedTuple):
 
 
 def items_of(path: str, start: int, end: int, *, commas: bool, inside: bool = False) -> Iterator[Item]:
-    """Byte ranges between the outermost brackets and, with ``commas``, the commas between them.
+    """The items between the outermost brackets and, with ``commas``, the commas within these.
 
-    An item is the stretch after one of these and before the next (its bytes exclude both); the last item
-    has ``closed`` None and reaches to ``end``. With ``inside`` the range begins within the brackets, as if
-    after a comma; without, ``opened`` of the first item is CLOSE.
+    An item begins behind one of these signs and ends before the next. The last item has ``closed`` None and
+    reaches to ``end``. With ``inside`` the range begins within the brackets, as if behind a comma; without,
+    ``opened`` of the first item is CLOSE.
     """
     scanner = Scanner(1 if inside else 0)
     position, opened = start, COMMA if inside else CLOSE
@@ -115,7 +115,7 @@ def items_of(path: str, start: int, end: int, *, commas: bool, inside: bool = Fa
 
 
 def end_of_first(path: str, start: int, end: int) -> int | None:
-    """Where the first object or array of a range ends; None if it does not end within the range."""
+    """The end of the first object or array in a range; None if it does not end within the range."""
     scanner = Scanner()
     for chunk_start, chunk in chunks_of(path, start, end):
         positions, kinds, depths = scanner.feed(chunk)
@@ -126,9 +126,10 @@ def end_of_first(path: str, start: int, end: int) -> int | None:
 
 
 def cuts_of(path: str, start: int, end: int, split_bytes: int, *, commas: bool) -> list[int]:
-    """Where a range can be cut, about every ``split_bytes``: after a comma, else after a bracket.
+    """The start of a range, and positions at least ``split_bytes`` apart at which it can be cut.
 
-    Strings and nesting can only be known from the beginning on, so all is scanned.
+    Cuts are behind commas of an array with ``commas``, else behind outermost closing brackets. All of the
+    range is scanned, as strings and nesting can only be known from its beginning on.
     """
     scanner, cuts = Scanner(), [start]
     kind, depth = (COMMA, 1) if commas else (CLOSE, 0)

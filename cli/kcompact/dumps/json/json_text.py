@@ -1,4 +1,4 @@
-"""JSON as bytes: parsed without losing a byte, and looked up as it was spelt."""
+"""JSON that is parsed without loss: the bytes of strings and the exact spelling of values stay available."""
 
 import json
 import math
@@ -15,13 +15,13 @@ DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _OPENINGS = frozenset(b'0123456789-[{"tfn')
 _OUT_OF_REACH = "export it again with keys that are spelt otherwise"
-_DIGITS_OF_64_BITS = 18  # which are no more than 64 bits, whatever they are
-_MOST_ZEROS = 30  # after an integer that is written out
-_ESCAPED_QUOTE = b"\\u0022"  # orjson writes it in another way
+_DIGITS_OF_64_BITS = 18  # any number of so many digits fits into 64 bits
+_MOST_ZEROS = 30  # at the end of an integer that is written without an exponent
+_ESCAPED_QUOTE = b"\\u0022"  # orjson writes it as \"
 
 
 class SpeltNumber:
-    """A number that is to be written as it is spelt. No dataclass, which orjson would write as an object."""
+    """A number that is written as the dump spells it. Not a dataclass, which orjson writes as an object."""
 
     __slots__ = ("spelling",)
 
@@ -35,7 +35,7 @@ def _integer(spelling: str) -> int | SpeltNumber:
 
 
 def _may_be_respelt(value: Any) -> bool:
-    """Whether a number in the value may be another text than it was: 1e3, 1.0, -0, one of 20 digits."""
+    """Whether writing the value may change the spelling of a number: 1e3, 1.0, -0, or one of 20 digits."""
     if isinstance(value, dict):
         return any(map(_may_be_respelt, value.values()))
     if isinstance(value, list):
@@ -44,19 +44,19 @@ def _may_be_respelt(value: Any) -> bool:
 
 
 class Repeating(dict[str, Any]):
-    """An object with several members of one name; ``twice`` are such names, of which it has the last member.
+    """An object with several members of the same name, of which it has the last; ``twice`` are such names.
 
-    Readers of JSON disagree on which member counts: where one of them is asked for, nobody can tell.
+    Readers of JSON disagree on which member counts, so one that is asked for has to be refused.
     """
 
     twice: frozenset[str]
 
 
 def bytes_of(text: str, errors: str) -> bytes:
-    """The bytes of a parsed string. ``errors``: of the ParsedJson that it comes from.
+    """The bytes of a parsed string; ``errors`` is that of the ParsedJson that it comes from.
 
-    Half characters from U+DC80 to U+DCFF, if no others are there, are bytes that Python decoded with its
-    handler ``surrogateescape``: no text has them alone.
+    Surrogates from U+DC80 to U+DCFF, if there are no others, are bytes that Python decoded with its handler
+    ``surrogateescape``: no text has them alone.
     """
     try:
         return text.encode("utf-8", "surrogateescape")
@@ -68,35 +68,35 @@ class ParsedJson:
     """One JSON value, parsed, with the bytes it was parsed from.
 
     ``errors`` is the codec error handler that turns a parsed string back into the bytes of the dump: kcat
-    copies bytes that are not UTF-8 into its JSON, which only Python's own parser can be talked into reading.
-    ``twice`` are the names that occur more than once in an object of it, which is a ``Repeating`` then.
+    copies bytes that are not UTF-8 into its JSON, which only Python's own parser can be made to read.
+    ``twice`` are all names that occur more than once in an object; such an object is a ``Repeating``.
     """
 
     __slots__ = ("data", "errors", "twice", "value")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.errors = "surrogatepass"  # "\ud800" spelt out by JavaScript: no UTF-8, but a key as any other
+        self.errors = "surrogatepass"  # JavaScript writes "\ud800": no UTF-8, but a possible key
         self.twice: set[str] = set()
         try:
             self.value = orjson.loads(data)
         except orjson.JSONDecodeError:
             self.value = self._parsed_exactly()
         else:
-            if not self._has_all_quotes():  # of several members of a name, orjson keeps the last
+            if not self._has_all_quotes():  # orjson only keeps the last one of several members of a name
                 self.value = self._parsed_exactly()
 
     def _has_all_quotes(self) -> bool:
-        """Whether what was parsed has as many quotes as the data: then no member is missing in it."""
+        """Whether the parsed value has as many quotes as the data, and so misses no member of it."""
         if _ESCAPED_QUOTE in self.data:
             return False
         try:
             return orjson.dumps(self.value).count(b'"') == self.data.count(b'"')
-        except orjson.JSONEncodeError:  # half a character
+        except orjson.JSONEncodeError:  # for half a character
             return False
 
     def _parsed_exactly(self) -> Any:
-        """Parse what orjson refuses and others accept. Raises ValueError."""
+        """Parse by Python's json, which accepts more than orjson does. Raises ValueError."""
         try:
             text = self.data.decode("utf-8")
         except UnicodeDecodeError:
@@ -122,7 +122,7 @@ class ParsedJson:
         return bytes_of(text, self.errors)
 
     def with_spellings(self, value: Any, path: tuple[str, ...]) -> Any:
-        """The value at ``path`` once more, with numbers that parsing may have respelt as SpeltNumbers.
+        """The value at ``path`` with SpeltNumbers for numbers whose spelling may have been lost by parsing.
 
         Raises ValueError where it is nested too deeply.
         """
@@ -135,7 +135,7 @@ class ParsedJson:
             raise ValueError("nested too deeply") from error
 
     def spelling(self, path: tuple[str, ...]) -> bytes:
-        """The member at ``path`` exactly as it is spelt in the dump; the path is known to be there."""
+        """The member at ``path`` exactly as the dump spells it; the path has to exist."""
         text = self.data.decode("latin-1")  # a character per byte: positions are byte positions
         start, end = 0, len(text)
         for name in path:
@@ -145,7 +145,7 @@ class ParsedJson:
 
 
 def member_of(text: str, start: int, name: str) -> tuple[int, int]:
-    """Where the value of the last member called ``name`` is, in the object that starts at ``start``.
+    """The span of the value of the last member called ``name``, in the object that starts at ``start``.
 
     ``text`` has a character for each byte.
     """
@@ -167,7 +167,7 @@ def member_of(text: str, start: int, name: str) -> tuple[int, int]:
 
 
 def element_of(text: str, start: int, index: str) -> tuple[int, int]:
-    """Where an element is, by its number from 0, in the array that starts at ``start``; ``text`` as above."""
+    """The span of an element, by its number from 0, in the array that starts at ``start`` of such a text."""
     at = past_blanks(text, past_blanks(text, start) + 1)
     for _ in range(int(index)):
         _, at = DECODER.raw_decode(text, at)
@@ -176,7 +176,7 @@ def element_of(text: str, start: int, index: str) -> tuple[int, int]:
 
 
 def repeated_member(name: str, owner: str, position: int | None = None) -> UnreadableError:
-    """The error for what is asked for in an object that has it twice; ``position``: of an UnreadableError."""
+    """The error for a member that is asked for and that its object has twice, at a position of the file."""
     return UnreadableError(
         f"{owner} has the member {shown(name)} twice: which of them counts?",
         "readers of JSON disagree on it: have what wrote the dump write each name once, or rename the member"
@@ -186,7 +186,7 @@ def repeated_member(name: str, owner: str, position: int | None = None) -> Unrea
 
 
 def repeated_names(value: Any) -> set[str]:
-    """The names that occur twice in an object of a parsed value."""
+    """The names that occur twice in an object within a parsed value, at any depth."""
     if isinstance(value, list):
         return {name for item in value for name in repeated_names(item)}
     if not isinstance(value, dict):
@@ -203,7 +203,7 @@ def past_blanks(text: str, at: int) -> int:
 
 
 def end_of_value(data: bytes) -> int | None:
-    """Where the JSON value that ``data`` begins with ends; None if it begins with none."""
+    """The end of the JSON value with which ``data`` begins; None if it does not begin with one."""
     try:
         return DECODER.raw_decode(data.decode("latin-1"))[1]
     except (ValueError, RecursionError):
@@ -211,10 +211,10 @@ def end_of_value(data: bytes) -> int | None:
 
 
 def canonical(spelling: bytes) -> bytes:
-    """The same JSON value without blanks, with sorted names: equal for equal values however spelt.
+    """The same JSON value without blanks and with sorted names: the same bytes for equal values.
 
-    Numbers are compared digit by digit: as floats, 9007199254740993.1 and 9007199254740993.2 are one.
-    Raises UnreadableError where it has a member twice, or cannot be compared.
+    Numbers keep all digits: as floats, 9007199254740993.1 and 9007199254740993.2 would be the same. Raises
+    UnreadableError where it has a member twice, or cannot be compared.
     """
     parsed = ParsedJson(spelling)
     if parsed.twice:
@@ -230,7 +230,7 @@ def canonical(spelling: bytes) -> bytes:
 
 
 def _exact(spelling: str) -> Decimal:
-    """A number with its digits as few as can be: equal numbers get equal digits and exponents."""
+    """A number with as few digits as possible, so that equal numbers have equal digits and exponents."""
     try:
         number = Decimal(spelling)
     except InvalidOperation as error:  # an exponent of 19 digits and more
@@ -259,7 +259,7 @@ def _dumped(value: Any) -> str:
 
 
 def compact_json(value: Any, errors: str) -> bytes:
-    """A parsed value without blanks. ``errors``: of the ParsedJson that it comes from."""
+    """The JSON of a parsed value, without blanks; ``errors`` is that of the ParsedJson that it comes from."""
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:  # half a character, an integer of more than 64 bits, a SpeltNumber
@@ -275,7 +275,7 @@ def _compact(value: Any) -> str:
 
 
 def reads_as_json(text: bytes) -> bool:
-    """Whether text is a JSON value: a string of this text is another value once its quotes are gone."""
+    """Whether text is a JSON value. If so, a string of this text needs its quotes to stay a string."""
     if not text or text[0] not in _OPENINGS:
         return False
     try:
@@ -286,7 +286,7 @@ def reads_as_json(text: bytes) -> bool:
 
 
 def refuse_nan(raw: Any, role: str) -> None:
-    """Raise UnreadableError for what is no JSON, and what pandas and Python's json write for null."""
+    """Raise UnreadableError for NaN, which is no JSON, and which pandas and Python's json write for null."""
     if isinstance(raw, float) and math.isnan(raw):
         raise UnreadableError(
             f"the {role} is NaN: is that null, or a text?",

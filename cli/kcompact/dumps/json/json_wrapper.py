@@ -1,4 +1,4 @@
-"""One JSON object that holds all records in ``records``: events that AWS Lambda gets from Kafka."""
+"""A file that is a single JSON object with all records in ``records``, as AWS Lambda gets them from Kafka."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,24 +22,24 @@ from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import Record
 
-LARGEST_BYTES = 256 << 20  # read as a whole; Lambda's events end at 6 MB
+LARGEST_BYTES = 256 << 20  # as it is read as a whole; Lambda's events have at most 6 MB
 
 
 @dataclass(frozen=True)
 class WrapperShape(TextShape):
-    """A TextShape with the arrays of records: from their first element to the end of their last."""
+    """A TextShape with the arrays of records, each from its first element to the end of its last one."""
 
     arrays: tuple[tuple[int, int], ...] = ()
     separator: bytes = b","
 
 
 class JsonWrapper(FramedLayout):
-    """A record is an element of one of the arrays (one for each log); read as a whole, as it is small."""
+    """A record is an element of one of the arrays, one for each log. The small file is read as a whole."""
 
     reader = JsonReader
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
-        """Elements of all arrays."""
+        """The elements of all arrays."""
         del start, end, notes
         text = Path(file.data_path).read_bytes().decode("latin-1")
         for opening, closing in file.shape.arrays:
@@ -51,12 +51,12 @@ class JsonWrapper(FramedLayout):
                 at = past_blanks(text, at + 1) if text[at] == "," else closing
 
     def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
-        """The records; notes of a conversion learn what the object says beside them."""
+        """The chosen records. Notes of a conversion get the object's members beside ``records``."""
         FieldRules(chosen.file, notes).see_beside(_members_beside(chosen.file))
         return super().decode_alone(chosen, notes)
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Copy records into the arrays they came from."""
+        """Copy records into the arrays they came from; return the bytes written."""
         file, _, positions, record_bytes = chosen
         arrays = file.shape.arrays
         array_numbers = np.searchsorted([opening for opening, _ in arrays], positions, side="right") - 1
@@ -74,7 +74,7 @@ class JsonWrapper(FramedLayout):
 
 
 def _between_arrays(whole: memoryview, arrays: tuple[tuple[int, int], ...], last: int, next_: int) -> bytes:
-    """The bytes between two arrays; those skipped stay, empty."""
+    """The bytes between two arrays; arrays between these are left empty."""
     return b"".join(bytes(whole[arrays[i][1] : arrays[i + 1][0]]) for i in range(last, next_))
 
 
@@ -127,7 +127,7 @@ def _holds_records(records: Any) -> bool:
 
 
 def _array_at(text: str, start: int) -> tuple[int, int]:
-    """Where an array's first element begins and its last one ends."""
+    """Where the first element of the array at ``start`` begins, and where its last one ends."""
     _, stop = DECODER.raw_decode(text, start)
     opening = past_blanks(text, start + 1)
     return opening, max(opening, len(text[: stop - 1].rstrip()))

@@ -1,7 +1,7 @@
-"""Members of JSON records that no first record had, and that change how a record is read.
+"""Members that none of a dump's first JSON records had, and that change how a later record is read.
 
-Writers leave out what is zero, false or nothing: a dump that begins with partition 0 may begin without the
-partition, and nothing but the first record that deletes its key, or whose key is no text, may say so.
+Writers may leave out fields that are zero, false or null. Then the first records, of partition 0, lack the
+partition, and a mark of deletes or an encoding of keys only appears with the first record that needs it.
 """
 
 from collections.abc import Mapping
@@ -36,16 +36,16 @@ _NAMES = {
         "change type",
     ),
 }
-"""In words, the names of members by what they are: a role, a field beside one, or a mark of changes."""
+"""The names of members, in words, by what they stand for: a role, a field beside it, a mark of changes."""
 
 
 @lru_cache(NAMES_REMEMBERED)
 def late_names(
     layout: str, dialect: Dialect, field_names: frozenset[str], *, is_told_value: bool
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs (role, name) of members that no first record had, to be looked at where a later one has them.
+    """Pairs (role, name) of members that no first record had, and that a later record is checked for.
 
-    Of rows without an envelope, whose own members may be called anything, only names that contain ``kafka``.
+    Rows without an envelope may have members of any name: of these, only names that contain ``kafka`` count.
     Marks of changes count unless the user says which field is the value.
     """
     if layout not in JSON or dialect.listed or dialect.value.place is None:
@@ -64,9 +64,9 @@ def late_names(
 
 
 def _is_open(dialect: Dialect, role: str) -> bool:
-    """Whether a member may have a role: the dialect names none, or one that a record may be without.
+    """Whether a member may have a role: the dialect has no field for it, or one that a record may lack.
 
-    Of reasons why a key or value is not there, a record may have several.
+    There may be several fields that give a reason why a key or value is not there.
     """
     markers = {"key_marker": dialect.key.marker, "value_marker": dialect.value.marker}
     place = (dialect.places | dialect.judging | markers)[role]
@@ -81,9 +81,9 @@ def _spellings(words: str) -> tuple[str, ...]:
 
 
 def refuse_late(dialect: Dialect, record: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
-    """Raise UnreadableError for a member of ``late_names`` that says something of the record.
+    """Raise UnreadableError for a member of ``late_names`` that changes how the record would be read.
 
-    ``parts``: the members that are its key and its value; MISSING where it has none.
+    ``parts`` are the record's key and value as parsed, or MISSING.
     """
     for role, name in dialect.late_names:
         member = record.get(name)
@@ -105,7 +105,7 @@ def refuse_late(dialect: Dialect, record: Mapping[str, Any], parts: Mapping[str,
 
 
 _ZEROS = {"partition": "0", "key_marker": "null", "value_marker": "null"}
-"""By role, a member that says the same as none."""
+"""By role, the JSON of a member that means the same as no member."""
 
 
 def _late(name: str, meaning: str, *, zero: str | None) -> UnreadableError:

@@ -4,14 +4,14 @@ from typing import Any
 
 from kcompact.errors import UnreadableError
 
-# As base64: version 0 and the type; version 0 and the coordinator's epoch.
+# As base64. Keys: version 0 and the type; values: version 0 and the coordinator's epoch.
 _KEYS = frozenset({"AAAAAA==", "AAAAAQ=="})
 _VALUE_LENGTH = 8
 _VERSION = "AA"
 
 
 def refuse_marker(key: Any, value: Any) -> None:
-    """Raise UnreadableError for a marker: where there is one, what was aborted is among the records."""
+    """Raise UnreadableError for a marker: a dump that has markers has aborted records, too."""
     if not isinstance(key, str) or not isinstance(value, str):
         return
     if key in _KEYS and len(value) == _VALUE_LENGTH and value.startswith(_VERSION):

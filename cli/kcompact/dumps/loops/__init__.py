@@ -1,1 +1,1 @@
-"""Compiled scans: byte loops that numba compiles, and what runs them. All use of numba is in this folder."""
+"""Loops over bytes that numba compiles, and the code that runs them. Only this folder uses numba."""

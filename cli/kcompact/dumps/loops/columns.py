@@ -1,15 +1,15 @@
-"""The output of loops: columns of numbers about the records that they read, and the bytes of keys."""
+"""The arrays that loops fill: columns of numbers about the records that they read, and the bytes of keys."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-# A call's, so that columns stay small. With a power of two, all columns would share one part of the
-# processor's cache.
+# Rows of one call: few, so that columns stay small. With a power of two, all columns would compete for the
+# same part of the processor's cache.
 MOST_ROWS = (1 << 15) + 8
 MOST_REFUSED = 1 << 12
 MOST_TOPICS = 1 << 12
-TOPIC_SLOT_BITS = 13  # twice as many places as topics: those of a name are soon at an end
+TOPIC_SLOT_BITS = 13  # twice as many slots as topics, which keeps searches short
 _TOPIC_BYTES = MOST_TOPICS * 256  # Kafka's names have at most 249
 
 # Rows of ``Columns.numbers``.
@@ -17,8 +17,8 @@ START, END, OFFSET, PARTITION, TOPIC, TIMESTAMP, CLOCK, KEY_KIND, VALUE_KIND = r
 VALUE_START, VALUE_END, HEADERS_START, HEADERS_END, FLAGS = range(9, 14)
 NUMBERS = 14
 
-# Kinds of fields. CLOCK is MISSING, NULL, OTHER (a number), TEXT (a point in time, in milliseconds) or
-# ZONELESS (one without its zone, likewise).
+# Kinds of fields. A CLOCK is MISSING, NULL, OTHER (a number, as it is), TEXT (a date and time, read as
+# milliseconds) or ZONELESS (the same without a time zone).
 MISSING, NULL, EMPTY, TEXT, OTHER, LITERAL, ZONELESS = range(7)
 
 # FLAGS.
@@ -32,11 +32,14 @@ AT, ROWS, REFUSALS, KEY_BYTES, TOPICS, IS_UNFINISHED, BLOCK, DONE = range(8)
 
 
 class Columns(NamedTuple):
-    """Filled from the first row on by each call of a loop. ``numbers`` has a row for each column.
+    """The arrays that each call of a loop fills from the first row on.
 
-    A topic is given by its number among ``topic_ends``; 0 is the file's own. ``topic_slots`` has the numbers
-    where hashes of the names say, or behind; 0 where there is none. Keys are one after the other in
-    ``keys``. ``refused`` has the start and the end of each record that the loop leaves to the reference.
+    * ``numbers``: a row for each column, START and following.
+    * ``keys``, ``key_ends``: the keys one after another; that of row i ends at ``key_ends[i + 1]``.
+    * ``refused``: start and end of each record that the loop leaves to the reference reader.
+    * ``topics``, ``topic_ends``: the names of topics met so far, numbered from 1; 0 is the file's own topic.
+    * ``topic_slots``: a hash table of these numbers; 0 is a free slot.
+    * ``state``: the places AT and following.
     """
 
     numbers: np.ndarray
@@ -49,12 +52,12 @@ class Columns(NamedTuple):
     state: np.ndarray
 
     def with_room(self, window_bytes: int) -> "Columns":
-        """The same with room for the keys of a window of so many bytes."""
+        """The columns with room for all keys of a window of ``window_bytes``."""
         has_room = len(self.keys) >= window_bytes
         return self if has_room else self._replace(keys=np.zeros(window_bytes, np.uint8))
 
     def topic(self, number: int) -> bytes:
-        """The name of a topic, as it is spelt."""
+        """The bytes of a topic's name as the dump spells it; ``number`` is from 1 on."""
         start, end = self.topic_ends[number - 1 : number + 1]
         return self.topics[start:end].tobytes()
 

@@ -1,8 +1,8 @@
 """Compiled code, made once per user and version and then loaded.
 
-It is kept as the ahead-of-time cache of Java is: in a folder of ours that nobody else can write, written
-aside and renamed, with a checksum. One process compiles, under a lock; several that compile and cache the
-same function at once can crash numba (its issue 4807).
+It is kept like Java's ahead-of-time cache: in a folder that no other user can write, with checksums, and
+written under another name before it is renamed. One process compiles, under a lock: numba can crash where
+several compile and cache the same function at once (its issue 4807).
 """
 
 import fcntl
@@ -41,7 +41,10 @@ _FAMILIES = "/proc/cpuinfo"  # numba compiles for one model of processor
 
 
 def compile_into(folder: Path, names: list[str]) -> None:
-    """Compile modules' loops in this process, unless another one does: then wait for it."""
+    """Compile the loops of modules into a folder, or wait while another process does so.
+
+    Raises PermissionError if another user can write the folder around it.
+    """
     make_private(folder.parent)
     if not is_private(folder.parent):
         raise PermissionError(folder.parent)
@@ -61,7 +64,7 @@ def compile_into(folder: Path, names: list[str]) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Inside, we alone have the lock; False where another process has kept it too long."""
+    """Hold the lock within the context; yields False where another process has kept it for too long."""
     with path.open("w") as lock:
         deadline = time.monotonic() + _WAIT_SECONDS
         while True:
@@ -78,7 +81,7 @@ def _locked(path: Path) -> Iterator[bool]:
 
 
 def import_with(folder: Path, names: list[str]) -> None:
-    """Import modules whose loops numba keeps in ``folder``. Raises ImportError."""
+    """Import modules; numba loads their loops from ``folder``, or keeps them there. Raises ImportError."""
     try:
         with _kept_in(importlib.import_module("numba").config, folder):
             for name in names:
@@ -86,13 +89,13 @@ def import_with(folder: Path, names: list[str]) -> None:
         gc.freeze()  # PySpark collects garbage after each task: it need not walk through all of numba
     except ImportError:
         raise
-    except Exception as error:  # whatever numba raises: a version that we do not know
+    except Exception as error:  # numba may raise anything in a version that we do not know
         raise ImportError(str(names)) from error
 
 
 @contextmanager
 def _kept_in(config: Any, folder: Path) -> Iterator[None]:
-    """Inside, numba keeps compiled code there."""
+    """Within the context, numba keeps compiled code in ``folder``."""
     cache_folder = config.CACHE_DIR
     config.CACHE_DIR = str(folder)
     try:
@@ -102,7 +105,7 @@ def _kept_in(config: Any, folder: Path) -> Iterator[None]:
 
 
 def folder_of(layout: str) -> Path:
-    """Where the compiled code for a layout is, or will be; if not kept, for the run or for the machine."""
+    """The folder of a layout's compiled code: in the user's cache, the run's folder, or a temporary one."""
     kept = kept_folder_of(layout)
     if kept is not None:
         return kept
@@ -112,9 +115,9 @@ def folder_of(layout: str) -> Path:
 
 
 def kept_folder_of(layout: str) -> Path | None:
-    """The place for later runs, in the user's cache.
+    """The folder of a layout's compiled code in the user's cache, for later runs.
 
-    None on a build machine, without a home, or where nothing can be written there.
+    None on a build machine, without a home folder, or where the cache cannot be written.
     """
     user = user_cache_folder()
     if user is None or not may_keep_caches():
@@ -124,7 +127,7 @@ def kept_folder_of(layout: str) -> Path | None:
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Whether the folder is there, or can be made: not in an image that is mounted to be read only."""
+    """Whether the folder can be written, or made: not in an image that is mounted read-only."""
     try:
         make_private(folder)
     except OSError:
@@ -134,7 +137,7 @@ def _can_be_written(folder: Path) -> bool:
 
 @cache
 def _digest() -> str:
-    """Of all that compiled code depends on."""
+    """A digest of all that compiled code depends on: sources, settings, versions and the processor."""
     sources = sorted(Path(__file__).parent.rglob("*.py"))
     stamps = [(source.name, source.stat().st_mtime_ns, source.read_text()) for source in sources]
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
@@ -160,7 +163,7 @@ def _processor() -> list[str]:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Whether the compiled code is there, ours, and byte for byte what was written."""
+    """Whether the folder has compiled code that is private to this user and matches its checksums."""
     try:
         seal = folder / _SEAL
         if not (is_private(folder.parent) and is_private(folder)):
@@ -168,7 +171,7 @@ def is_sealed(folder: Path) -> bool:
         with opened_private(seal) as file:
             sealed: bool = json.loads(file.read(_LONGEST_SEAL)) == _checksums(folder)
         if sealed:
-            with suppress(OSError):  # a cache that can only be read
+            with suppress(OSError):  # a read-only cache
                 os.utime(seal)  # when it was last used
     except (OSError, ValueError, RecursionError):
         return False
@@ -186,7 +189,7 @@ def _checksum(path: Path) -> int:
 
 
 def _remove_unused(root: Path) -> None:
-    """Remove what no run has used for a month."""
+    """Remove compiled code that no run has used for a month."""
     for seal in root.glob(f"*/{_SEAL}"):
         with suppress(OSError):
             if time.time() - seal.stat().st_mtime > _UNUSED_SECONDS:

@@ -1,4 +1,4 @@
-"""How the loops are compiled. With ``NUMBA_BOUNDSCHECK=1`` every index is checked."""
+"""The decorators that compile loops. With ``NUMBA_BOUNDSCHECK=1`` every index is checked."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -9,11 +9,11 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 int64: Any = np.int64  # mypy takes it for int
-CHECKED = numba.config.BOUNDSCHECK == 1  # every index, and so every load of a word
+CHECKED = numba.config.BOUNDSCHECK == 1  # then loads of words are to be checked, too
 
 
 def loop(signature: Any) -> Callable[[Function], Function]:
-    """A loop that Python calls: compiled when its module is imported, or loaded from numba's cache."""
+    """Decorate a loop that Python calls: import compiles it, or loads it from numba's cache."""
 
     def compiled(function: Function) -> Function:
         return numba.njit(
@@ -24,12 +24,12 @@ def loop(signature: Any) -> Callable[[Function], Function]:
 
 
 def array_type(kind: Any, dimensions: int = 1, *, written: bool = False) -> Any:
-    """The type of a contiguous array for a signature; what is not written may be read-only."""
+    """The type of a C-contiguous array for a signature; unless ``written``, it may be read-only."""
     return numba.types.Array(kind, dimensions, "C", readonly=not written)
 
 
 def part(function: Function) -> Function:
-    """A function that only loops call: compiled into them, or each call would pass whole arrays on."""
+    """Decorate a function that only loops call: it is inlined, as calls would have to pass whole arrays."""
     return numba.njit(
         function,
         _nrt=False,

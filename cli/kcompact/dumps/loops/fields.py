@@ -1,4 +1,4 @@
-"""Field contents of every format: bytes as they are, numbers, times, topics, and signs of lost bytes."""
+"""Loops over fields of any format: bytes to copy, numbers, times, topics, and signs of lost bytes."""
 
 import numpy as np
 from numba import types
@@ -10,13 +10,13 @@ from kcompact.dumps.loops.words import WORD, digits_in, number_of_digits, store_
 
 REFUSED = -1
 LARGEST_PARTITION = 2**31 - 1
-# Types of what loops are given.
+# Types of the arrays that loops are given.
 BYTES, NUMBERS = array_type(types.uint8, written=True), array_type(types.int64, written=True)
 TABLE, ENDS = array_type(types.int64, 2, written=True), array_type(types.int32, written=True)
 COLUMNS = types.NamedTuple([TABLE, BYTES, ENDS, TABLE, BYTES, NUMBERS, NUMBERS, NUMBERS], Columns)
 IS_UNSET = np.zeros(256, np.uint8)
 IS_UNSET[list(b"fFnN0")] = 1  # the first bytes of flags that are not set: false, no, 0
-_MOST_DIGITS = 18  # always an int64
+_MOST_DIGITS = 18  # always fit into an int64
 _ZERO, _NINE = b"09"
 _FEBRUARY, _LEAP_DAY = 2, 29
 _DAYS_OF_MONTHS = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
@@ -35,7 +35,7 @@ _REPLACEMENT = np.frombuffer("\ufffd".encode(), np.uint8)
 
 @part
 def copied(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
-    """Copy a range; return where the copy ends."""
+    """Copy the bytes [start, end) to ``out``; return where the copy ends."""
     length = end - start
     if length < WORD:
         for place in range(length):
@@ -49,7 +49,7 @@ def copied(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int)
 
 @part
 def is_lossy(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether U+FFFD is in a range, for bytes that were lost."""
+    """Whether a range holds U+FFFD, which tools write in place of bytes that are no UTF-8."""
     for at in range(start, end - 2):
         if (
             data[at] == _REPLACEMENT[0]
@@ -62,13 +62,13 @@ def is_lossy(data: np.ndarray, start: int, end: int) -> bool:
 
 @part
 def whole_number(data: np.ndarray, start: int, end: int) -> int:
-    """The number that all of a range spells in digits, the first of which is 0 only alone; else REFUSED."""
+    """The number that a range spells in digits alone, without leading zeros; REFUSED for any other text."""
     if not 0 < end - start <= _MOST_DIGITS or (data[start] == _ZERO and end - start > 1):
         return REFUSED
     value, at = int64(0), start
     while at < end:
         word, length = word_at(data, at), min(end - at, WORD)
-        if length < WORD:  # as a word of eight digits, with zeros before it
+        if length < WORD:  # made a word of eight digits, with zeros in front
             shift = np.uint64(8 * (WORD - length))
             word = (word << shift) | (_ZEROS >> (_WORD_BITS - shift))
         if digits_in(word) < WORD:
@@ -80,7 +80,7 @@ def whole_number(data: np.ndarray, start: int, end: int) -> int:
 
 @part
 def _digits(data: np.ndarray, at: int, count: int, largest: int) -> int:
-    """The number that exactly so many digits spell; REFUSED where one is none, or it is too large."""
+    """The number that ``count`` digits spell; REFUSED if it exceeds ``largest``, or a byte is no digit."""
     value = int64(0)
     for place in range(at, at + count):
         if not _ZERO <= data[place] <= _NINE:
@@ -91,7 +91,7 @@ def _digits(data: np.ndarray, at: int, count: int, largest: int) -> int:
 
 @part
 def _days(data: np.ndarray, at: int) -> int:
-    """Days from 1970 to a date, ``2024-01-31``; REFUSED if there is none, or it lies before."""
+    """Days from 1970-01-01 to a date such as ``2024-01-31``; REFUSED if it is no date, or an earlier one."""
     year, month, day = _digits(data, at, 4, 9999), _digits(data, at + 5, 2, 12), _digits(data, at + 8, 2, 31)
     if year < _EPOCH_YEAR or month < 1 or not 1 <= day <= _DAYS_OF_MONTHS[month]:
         return REFUSED
@@ -111,7 +111,8 @@ def _days(data: np.ndarray, at: int) -> int:
 def _point_in_time(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
     """Milliseconds since the epoch, and a CLOCK, of ``2024-01-31T10:00:00.123Z``; else REFUSED twice.
 
-    With a blank for the T, any digits of a fraction, and ``+01:00``, ``+0100`` or ``+01`` for the Z.
+    There may be a blank for the T, any number of digits in the fraction, and ``+01:00``, ``+0100``, ``+01``
+    or nothing for the Z.
     """
     at = start + _DATE_AND_BLANK
     if end - start < _SHORTEST_TIME or (data[at - 1] != _TIME_SIGN and data[at - 1] != _BLANK):
@@ -139,7 +140,7 @@ def _point_in_time(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
 
 @part
 def clock_of(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
-    """The timestamp that a text spells, and its CLOCK: a number, or a point in time; else REFUSED twice."""
+    """The timestamp that a text spells, a number or a date and time, and its CLOCK; else REFUSED twice."""
     number = whole_number(data, start, end)
     if number >= 0:
         return number, c.OTHER
@@ -148,7 +149,7 @@ def clock_of(data: np.ndarray, start: int, end: int) -> tuple[int, int]:
 
 @part
 def _minutes_ahead(data: np.ndarray, at: int, end: int) -> int:
-    """Of a zone; _NO_ZONE if it is none."""
+    """The minutes by which a time zone is ahead of UTC; _NO_ZONE if the text is none."""
     length = end - at
     if data[at] == _ZONE_SIGN and length == 1:
         return 0
@@ -166,7 +167,7 @@ def _minutes_ahead(data: np.ndarray, at: int, end: int) -> int:
 
 @part
 def is_text(data: np.ndarray, start: int, end: int, text: np.ndarray) -> bool:
-    """Whether a range spells a text."""
+    """Whether the bytes of a range are those of ``text``."""
     if end - start != len(text):
         return False
     for place in range(len(text)):
@@ -177,9 +178,9 @@ def is_text(data: np.ndarray, start: int, end: int, text: np.ndarray) -> bool:
 
 @part
 def topic_number(data: np.ndarray, start: int, end: int, row: int, out: Columns) -> int:
-    """The number of the topic that a range spells, which may be new; REFUSED where there are too many.
+    """The number of the topic that a range spells; a new one gets the next number, or REFUSED without room.
 
-    Nearly every record has the topic of the row before.
+    The topic of the row before is tried first, as nearly every record has the same one.
     """
     last = out.numbers[c.TOPIC, row - 1] if row > 0 else 0
     if last > 0 and _is_topic(data, start, end, last, out):
@@ -203,7 +204,7 @@ def topic_number(data: np.ndarray, start: int, end: int, row: int, out: Columns)
 
 @part
 def _topic_slot(data: np.ndarray, start: int, end: int) -> int:
-    """Where the number of a topic is looked for first."""
+    """The slot at which the search for a topic begins, by a hash of its name."""
     code = np.uint64(0)
     for place in range(start, end):
         code = (code ^ np.uint64(data[place])) * _FACTOR

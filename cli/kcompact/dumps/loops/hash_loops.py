@@ -1,6 +1,6 @@
-"""Hashes for loops: SipHash-1-3 of 128 bits, by which values are compared; and that of keys to receivers.
+"""Hashes in loops: SipHash-1-3 of 128 bits, by which values are compared, and the one that shares out keys.
 
-Of values as ``dumps/records/content_hashes.py`` defines them, of keys as ``engine/exchange.py`` does.
+Values have the hashes that ``dumps/records/content_hashes.py`` defines, keys those of ``engine/exchange.py``.
 """
 
 import numpy as np
@@ -53,7 +53,7 @@ def _three_rounds(
 
 @part
 def last_word(data: np.ndarray, at: int, end: int) -> np.uint64:
-    """The bytes after the last whole word, less than eight."""
+    """The bytes [at, end), fewer than eight, as the lowest bytes of a word."""
     bits = _BYTE_BITS * np.uint64(end - at)
     if at + WORD <= len(data):
         return word_at(data, at) & ((_ONE << bits) - _ONE)
@@ -68,7 +68,7 @@ def last_word(data: np.ndarray, at: int, end: int) -> np.uint64:
 def hash_of(
     data: np.ndarray, start: int, end: int, first_word: np.uint64, secret: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
-    """Of ``first_word``, in eight bytes, and the bytes from ``start`` to ``end``."""
+    """The SipHash, as two words, of ``first_word`` (eight bytes) followed by the bytes [start, end)."""
     v0, v1 = secret[0] ^ _START[0], secret[1] ^ _START[1] ^ FOR_128_BITS
     v2, v3 = secret[0] ^ _START[2], secret[1] ^ _START[3]
     at, word = start, first_word
@@ -91,7 +91,10 @@ def hash_of(
 def hash_ranges(
     data: np.ndarray, starts: np.ndarray, lengths: np.ndarray, secret: np.ndarray, hashes: np.ndarray
 ) -> None:
-    """Hash ranges of data into (rows, 2) words; a negative length is null. Long ones are passed over."""
+    """Hash ranges of data into ``hashes`` of shape (rows, 2); a negative length is null.
+
+    Ranges longer than LONGEST_OF_MANY are left out: ``content_hashes.hashes_as_column`` hashes them.
+    """
     for at in range(len(starts)):
         if lengths[at] > LONGEST_OF_MANY:
             continue
@@ -109,7 +112,7 @@ def hash_keys(data: np.ndarray, offsets: np.ndarray, hashes: np.ndarray) -> None
         while at < end:
             if at + WORD <= end:
                 word = word_at(data, at)
-            else:  # its bytes are the highest ones
+            else:  # the last bytes of a key become the highest ones
                 word = last_word(data, at, end) << (_BYTE_BITS * np.uint64(WORD - (end - at)))
             value = (value ^ word) * _FACTOR
             value ^= value >> _HALF

@@ -1,4 +1,4 @@
-"""Index rows of lines: a loop reads a window, and what it refuses is read by the reference, in its place."""
+"""Index rows of lines: a loop reads windows of them, and the reference reader the records that it refuses."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
@@ -17,33 +17,36 @@ from kcompact.dumps.records.layout import Reject, SplitToIndex
 from kcompact.dumps.records.record import index_schema
 
 Reference = Callable[[SplitToIndex, list[tuple[int, int]], frozenset[str]], Iterator[pa.RecordBatch]]
-"""Index rows of ranges of a split, read record by record: ``FramedLayout.index_ranges``."""
+"""The reference reader, ``FramedLayout.index_ranges``: index rows of ranges of a split, record by record."""
 
 
 Others = tuple[np.ndarray, pa.RecordBatch]
-"""Rows that the reference read, and where in the window each of their records begins."""
+"""Where in the window each record begins that the reference has read, and the index rows of these records."""
 
 
 class Scanner(Protocol):
     """A format's loop, set up for a file."""
 
     is_table: bool  # every record has every column
-    cutting: Cutting | None  # where records are no lines
+    cutting: Cutting | None  # for records that are no lines
 
     def start(self, window: Window) -> None:
-        """Look at a new window."""
+        """Prepare for a new window."""
 
     def scan(self, window: Window, columns: Columns) -> None:
-        """Fill the columns with what follows ``columns.state[AT]``."""
+        """Fill the columns with records of the window, from ``columns.state[AT]`` on."""
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
-        """The columns after INDEX_SCHEMA. Raises Misfit."""
+        """The columns after INDEX_SCHEMA for these rows. Raises Misfit."""
 
 
 def index_lines(
     parts: Sequence[SplitToIndex], extra: frozenset[str], reference: Reference
 ) -> Iterator[pa.RecordBatch]:
-    """Index rows of parts that are alike: by a loop where the dump is large and its dialect allows it."""
+    """Index rows of parts that are alike: by a loop if the dump is large and a loop can read its dialect.
+
+    Otherwise the reference reads them.
+    """
     scanner = scanner_of(parts[0], extra)
     if scanner is not None:
         is_numbered = parts[0].file.dialect.offset is None
@@ -55,10 +58,10 @@ def index_lines(
 
 
 class LineLoop:
-    """Indexes one part, or several small ones that are alike in one window.
+    """Indexes one part, or several small ones that are alike and share a window.
 
-    Where records have no offsets but their numbers, it is one part, whose columns are asked for in all rows:
-    which rows need them is told by offsets, too, and the numbers are known last.
+    Records without offsets get their numbers instead. Then there is a single part, and all of its rows get
+    the extra columns: ``needs_extra`` asks for offsets, too, and numbers are only given at the end.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class LineLoop:
 
     @property
     def _is_over(self) -> bool:
-        """Whether a record could not be read: nothing may come after it."""
+        """Whether a record could not be read, after which no rows may come."""
         return any(part.notes.rejects for part in self._parts)
 
     def index(self) -> Iterator[pa.RecordBatch]:
@@ -90,7 +93,7 @@ class LineLoop:
                 return
 
     def _rows_of(self, window: Window, columns: Columns) -> Iterator[pa.RecordBatch]:
-        """Rows of a window's records, up to the first one that cannot be read."""
+        """Rows of the window's records before the first one that cannot be read."""
         columns.state[c.AT] = 0
         self._scanner.start(window)
         while columns.state[c.AT] < window.end and window.next_start is None and not self._is_over:
@@ -102,11 +105,11 @@ class LineLoop:
         try:
             ranges = [ByteRange(f.data_path, s.start, s.end) for f, s, *_ in self._parts]
             yield from windows_of(ranges, self._scanner.cutting)
-        except LongLineError as long:  # only a part that is read alone may be so large
+        except LongLineError as long:  # only a part that is read alone is so large
             self._parts[0].notes.rejects.append(Reject(long.position, TOO_LARGE, TOO_LARGE_HINT))
 
     def _scanned(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:
-        """The rows of one call of the loop: those that it accepted, and what it refused in their places."""
+        """The rows of one call of the loop, with those of the reference in place of refused records."""
         rows, refused = ScannedRows(self._file, columns, self._logs), _refused(columns)
         ends = _rows_before_ends(window, rows).tolist()
         try:
@@ -137,7 +140,7 @@ class LineLoop:
     def _merged(
         self, accepted: list[pa.RecordBatch], starts: np.ndarray, others: list[Others]
     ) -> list[pa.RecordBatch]:
-        """All rows in the order of their records, which begin at ``starts`` of the window, or at others'."""
+        """All rows in the order of their records; accepted ones begin at ``starts`` of the window."""
         batches = [*accepted, *(batch for _, batch in others)]
         order = np.argsort(np.concatenate([starts, *(places for places, _ in others)]), kind="stable")
         whole = pa.Table.from_batches(batches, index_schema(self._extra)).combine_chunks()
@@ -145,7 +148,7 @@ class LineLoop:
         return list(in_order.to_batches())
 
     def _numbered(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """All records of a file that has no offsets, with their numbers for them."""
+        """The next rows of a file without offsets, with the numbers of their records as offsets."""
         first, self._next_number = self._next_number, self._next_number + len(rows)
         numbers = pa.array(np.arange(first, self._next_number))
         place = rows.schema.get_field_index("offset")
@@ -154,7 +157,7 @@ class LineLoop:
     def _read_by_reference(
         self, part: SplitToIndex, stretch: FileStretch, refused: np.ndarray
     ) -> Iterator[Others]:
-        """Rows that the reference reads in ranges of the window, as far as these are of one stretch."""
+        """Rows that the reference reads of one stretch of the window, in its refused ranges."""
         start, end = stretch.first, min(stretch.last, part.split.end - stretch.base)
         touched = slice(np.searchsorted(refused[:, 1], start, "right"), np.searchsorted(refused[:, 0], end))
         ranges = np.clip(refused[touched], start, end) + stretch.base
@@ -164,11 +167,11 @@ class LineLoop:
             yield batch.column("position").to_numpy() - stretch.base, batch
 
     def _batch(self, window: Window, rows: ScannedRows) -> pa.RecordBatch:
-        """All rows. Raises Misfit."""
+        """All rows that the loop accepted. Raises Misfit."""
         counts = np.diff(_rows_before_ends(window, rows), prepend=0)
         splits = [self._parts[stretch.range_number].split for stretch in window.stretches]
         positions = rows[c.START] + _spread([stretch.base for stretch in window.stretches], counts)
-        # The newline that the last line of a file was given does not count.
+        # A newline that was added to the last line of a file does not count.
         room = _spread([split.end for split in splits], counts) - positions
         places = RecordPlaces(
             _spread([split.split_id for split in splits], counts).astype(np.int32),
@@ -184,18 +187,18 @@ class LineLoop:
 
 
 def _spread(numbers: list[int], counts: np.ndarray) -> np.ndarray:
-    """Each number as many times as it counts: ten times as quick where there is only one."""
+    """Each number as many times as ``counts`` says; filling with a single number is ten times as fast."""
     return np.full(counts[0], numbers[0]) if len(numbers) == 1 else np.repeat(numbers, counts)
 
 
 def _rows_before_ends(window: Window, rows: ScannedRows) -> np.ndarray:
-    """How many rows start before the end of each stretch."""
+    """The number of rows that start before the end of each stretch."""
     counts: np.ndarray = np.searchsorted(rows[c.START], [stretch.last for stretch in window.stretches])
     return counts
 
 
 def _refused(columns: Columns) -> np.ndarray:
-    """The ranges that the loop refused, as rows (start, end); neighbours as one."""
+    """The ranges that the loop refused, as rows (start, end); adjacent ranges are joined."""
     ranges = columns.refused[: columns.state[c.REFUSALS]]
     are_apart = ranges[1:, 0] != ranges[:-1, 1]
     begins = np.concatenate([ranges[:1, 0], ranges[1:, 0][are_apart]])

@@ -1,4 +1,4 @@
-"""Figures of each log in one pass over rows in any order of logs: counts, bounds, and runs of offsets."""
+"""Figures of each log (counts, bounds, runs of offsets), in one pass over rows of several logs."""
 
 import numpy as np
 from numba import types
@@ -33,7 +33,7 @@ _SIGNATURE = types.int64(
 
 @part
 def _number_of(log_id: int, logs: np.ndarray, slots: np.ndarray, state: np.ndarray) -> int:
-    """The number of a log, which may be new; _UNKNOWN where there is no room for it."""
+    """The number of a log; a new one gets the next number. _UNKNOWN if there is no room for it."""
     mask = len(slots) - 1
     slot = log_id & mask  # log ids are hashes
     while slots[slot] != 0:
@@ -98,12 +98,13 @@ def count_rows(
     runs: np.ndarray,
     state: np.ndarray,
 ) -> int:
-    """Count rows from ``first`` on, and return the first one whose log there is no room for.
+    """Count rows from ``first`` on; return the index of the first one whose log there is no room for.
 
-    ``logs`` has the id of each log and ``figures`` a row; ``slots``, of which there is a power of two, hold
-    numbers of logs from 1 on. ``runs``, with room for as many as there are rows, get (number of the log,
-    start, end) of each run of consecutive offsets that has ended. ``log_bytes`` are empty where nobody asks
-    for them.
+    * ``log_bytes``: empty if nobody asks for them.
+    * ``logs``, ``figures``: the id of each log, and its row of figures.
+    * ``slots``: a hash table of the numbers of logs from 1 on, of a length that is a power of two.
+    * ``runs``: gets (number of the log, start, end) of each run of consecutive offsets that has ended; it has
+      room for as many as there are rows.
     """
     for at in range(first, len(log_ids)):
         logs_before = state[LOGS]

@@ -1,8 +1,8 @@
 """The offset map: the latest record of each (log, key), by a hash of the key as in Kafka's SkimpyOffsetMap.
 
-The hash is SipHash-1-3 of 128 bits, with a secret of its own in each task: nobody can make a dump in which
-two keys share it. Memory is asked for before it is needed, for some rows at a time; most of the time would go
-into waiting for it otherwise.
+The hash is SipHash-1-3 of 128 bits, with a secret of its own in each task, so that nobody can make a dump in
+which two keys have the same hash. Memory is prefetched for ROWS_AT_A_TIME rows at once: otherwise most of the
+time would be spent waiting for it.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from kcompact.dumps.loops.fields import copied
 from kcompact.dumps.loops.hash_loops import hash_of
 from kcompact.dumps.loops.words import prefetched
 
-# The first columns of ``groups``; those of rows follow.
+# The first columns of ``groups``; the columns of rows follow.
 HASH, MORE_HASH = range(2)
 FIRST_COLUMN = 2
 LOG_ID = 0  # of rows
@@ -47,7 +47,7 @@ _SIGNATURE = types.int64(
 
 @part
 def _group_slot(slots: np.ndarray, groups: np.ndarray, word: np.uint64, more: np.uint64) -> tuple[int, int]:
-    """The group with a hash, or -1; and the slot that holds it, or that is free for it."""
+    """The group with this hash, or -1, and the slot that holds its number or is free for it."""
     mask = np.uint64(len(slots) - 1)
     slot = word & mask
     while slots[slot] != _FREE:
@@ -71,7 +71,7 @@ def _hash_rows(
     groups: np.ndarray,
     hashes: np.ndarray,
 ) -> None:
-    """Work out the hashes of rows [first, stop), and ask for the memory of their slots and groups."""
+    """Compute the hashes of rows [first, stop), and prefetch their slots and groups."""
     mask = np.uint64(len(slots) - 1)
     for at in range(first, stop):
         log_id = np.uint64(rows[LOG_ID, at])
@@ -95,7 +95,10 @@ def _merge(
     fields: np.ndarray,
     before: np.ndarray,
 ) -> None:
-    """Merge a row into its group. The latest record is the one with the greatest offset."""
+    """Merge a row into its group, and store the group's ``fields`` before that in ``before``.
+
+    The latest record is the one with the greatest offset.
+    """
     for place in range(len(fields)):
         before[place, at] = groups[group, FIRST_COLUMN + fields[place]]
     known_offset, new_offset = groups[group, FIRST_COLUMN + last_offset], rows[last_offset, at]
@@ -125,7 +128,7 @@ def _is_added(
     key_bytes: np.ndarray,
     state: np.ndarray,
 ) -> bool:
-    """Add a group with the key, hash and columns of a row; False where there is no room for it."""
+    """Add a group with the key, hash and columns of a row; return False if there is no room for it."""
     group, place, start, end = state[GROUPS], state[KEY_BYTES], key_offsets[at], key_offsets[at + 1]
     if group == len(groups) or end - start > len(key_bytes) - place:
         return False
@@ -155,12 +158,12 @@ def put_rows(
     hashes: np.ndarray,
     state: np.ndarray,
 ) -> int:
-    """Merge rows into the map, from ``first`` on, and return the first one that it has no room for.
+    """Merge rows into the map from ``first`` on; return the index of the first one that it has no room for.
 
-    ``rules`` says how each of the rows' columns is merged; ``last_offset`` is the number of one of them.
-    ``before`` is given those columns of a row's group that ``fields`` names, as they are before the row.
-    The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``, that of group i ends in ``key_bytes`` at
-    ``key_ends[i + 1]``. ``slots``, a power of two, hold 32 bits of hash above a group's number, from 1 on.
+    The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i ends in ``key_bytes`` at
+    ``key_ends[i + 1]``. ``rules`` says how each column is merged; column ``last_offset`` has the offsets.
+    ``before`` gets the columns ``fields`` of each row's group as they were before the row. ``slots``, of a
+    length that is a power of two, have 32 bits of the hash above a group's number, which is from 1 on.
     """
     while first < rows.shape[1]:
         stop = min(first + ROWS_AT_A_TIME, rows.shape[1])

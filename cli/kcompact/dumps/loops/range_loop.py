@@ -1,4 +1,4 @@
-"""Ranges of a file read one by one into one buffer: what is between them is not read."""
+"""Reads ranges of a file into one buffer, without the bytes between them."""
 
 import numpy as np
 from numba import types
@@ -20,10 +20,10 @@ _pread = types.ExternalFunction(
 
 @loop(_SIGNATURE)
 def read_each(descriptor: int, starts: np.ndarray, lengths: np.ndarray, out: np.ndarray) -> int:
-    """Read the ranges, one after the other, into ``out``; how many of them were read as a whole.
+    """Read the ranges one after another into ``out``; return how many were read completely.
 
-    Those that touch are read at once. It ends before the first range for which there is no room in ``out``,
-    or of which the system did not bring all bytes at once: why that was, is for the caller to find out.
+    Adjacent ranges are read at once. Reading ends before the first range for which ``out`` has no room, or of
+    which the system returned fewer bytes; the caller has to find out why.
     """
     filled = at = 0
     while at < len(starts):

@@ -1,4 +1,4 @@
-"""Whether a dump is read by loops. Nothing here imports numba before it is needed."""
+"""Decides whether a dump is read by loops, and loads or compiles them. numba is imported only when needed."""
 
 import importlib
 import importlib.util
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kcompact.dumps.records.layout import DumpFile, SplitToIndex
 
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
-"""Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
-WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
+"""Below that, importing numba and loading compiled code (half a CPU second) costs more than loops save."""
+WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps, no run waits for the compiler
 _FOR_ALL = "all"
 LOOPS = {
     _FOR_ALL: ("hash_loops", "log_figures_loop", "offset_map_loop", "range_loop"),
@@ -36,10 +36,10 @@ LOOPS = {
     "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells"),
     "avro": ("avro.avro_loop",),
 }
-"""The modules with the loops for each layout, and for all: each is in one folder of compiled code."""
+"""The modules with the loops of each layout, and of all layouts: each entry has a folder of compiled code."""
 _SCANNERS = {"json_lines": "json.json_scanner", "csv_lines": "csv.csv_scanner", "avro": "avro.avro_scanner"}
 _READ_AS = {"json_array": "json_lines", "json_objects": "json_lines"}
-"""Layouts that the loops of another one read."""
+"""Layouts that are read by the loops of another layout."""
 
 _SUFFIXES = {
     "json_lines": {".jsonl", ".json", ".ndjson"},
@@ -49,20 +49,20 @@ _SUFFIXES = {
 
 
 def are_loops_worth_it(file: "DumpFile") -> bool:
-    """Whether a file of this dump is to be read by loops."""
+    """Whether the dump of this file is large enough for loops, and numba is installed."""
     return file.dump_bytes >= SMALLEST_DUMP_BYTES[_read_as(file.layout)] and is_numba_installed()
 
 
 def is_numba_installed() -> bool:
-    """Whether numba is installed; nothing is imported."""
+    """Whether numba is installed, without importing it."""
     return importlib.util.find_spec("numba") is not None
 
 
 def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
-    """The scanner that reads a part of a file by loops; None where the reference reads it.
+    """The scanner that reads a part of a file by loops; None where the reference has to read it.
 
-    For a large dump the first process compiles, which takes some ten seconds; others wait for it. It is noted
-    where that fails.
+    For a large dump, the first process compiles loops, which takes some ten seconds, and others wait for it.
+    If that fails, notes count ``read_without_loops``.
     """
     file, notes = part.file, part.notes
     if not are_loops_worth_it(file):
@@ -77,7 +77,7 @@ def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
 
 
 def load_loops(layout: str, *, compile_now: bool = True) -> bool:
-    """Import a layout's loops, compiled; False where that cannot be had, or not without compiling."""
+    """Import a layout's compiled loops; False if they cannot be compiled, or ``compile_now`` forbids it."""
     return all(_load(part, compile_now=compile_now) for part in (_FOR_ALL, _read_as(layout)))
 
 
@@ -101,7 +101,7 @@ def _read_as(layout: str) -> str:
 
 
 def loaded_loop(module: str) -> ModuleType | None:
-    """A module with a loop, where this process has loaded a layout's loops."""
+    """A module with a loop, if this process has imported it."""
     return sys.modules.get(f"kcompact.dumps.loops.{module}")
 
 
@@ -117,7 +117,10 @@ def _are_imported(names: list[str]) -> bool:
 
 
 def likely_layouts(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
-    """Whose loops a dump will need, as far as names show it; none for a small one, or without numba."""
+    """The layouts whose loops a dump will need, as its file names suggest.
+
+    Empty for a small dump, without numba, or where compiling helps no later run and is not worth it for this.
+    """
     is_kept = user_cache_folder() is not None and may_keep_caches()
     if not is_numba_installed() or not (is_kept or dump_bytes >= WORTH_COMPILING_BYTES):
         return ()
@@ -141,9 +144,9 @@ def _layouts_worth_it(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
 
 @contextmanager
 def prepared_in_background(layouts: Iterable[str], environment: Mapping[str, str]) -> Iterator[None]:
-    """Have a process of its own, in this environment, compile what is not compiled yet.
+    """Compile loops that are not compiled yet in a background process with this environment.
 
-    It ends with the context, or with this process, unless later runs are to find its work.
+    The process is ended with the context, or with this process, unless its work is kept for later runs.
     """
     layouts = [layout for layout in layouts if not _is_ready(layout)]
     process = None
@@ -172,7 +175,7 @@ def _compiler(layouts: list[str], environment: Mapping[str, str], stdin: int) ->
 
 
 def _end_with_caller() -> None:
-    """Nobody needs what is compiled for a run that was killed; and its folder is gone."""
+    """End this process when its caller has ended: nobody needs loops of a run that was killed."""
     sys.stdin.read()
     os._exit(1)
 

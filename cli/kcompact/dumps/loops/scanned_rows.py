@@ -1,4 +1,4 @@
-"""Index rows made of the columns that a loop has filled, and what notes learn of them."""
+"""Index rows made of the columns that a loop has filled, and the notes on them."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -33,15 +33,15 @@ _FLAGGED: dict[CountName, int] = {
 }
 
 ExtraColumns = Callable[["ScannedRows", pa.Array], list[pa.Array]]
-"""The columns after INDEX_SCHEMA, of some rows (one at least) with these keys. Raises Misfit."""
+"""A function from rows (at least one) and their keys to the columns after INDEX_SCHEMA. Raises Misfit."""
 
 
 class Misfit(Exception):  # noqa: N818  it sends records to the reference reader, no user sees it
-    """Rows that only the reference can read."""
+    """Raised for rows that only the reference can read."""
 
 
 class RecordPlaces(NamedTuple):
-    """Where each row's record is: columns of INDEX_SCHEMA."""
+    """The columns of INDEX_SCHEMA that say where each row's record is."""
 
     split_ids: np.ndarray
     positions: np.ndarray
@@ -49,7 +49,10 @@ class RecordPlaces(NamedTuple):
 
 
 class ScannedRows:
-    """The rows of columns, or those ``at`` some places; they last until the loop runs again."""
+    """The rows that a loop has filled in, or only those ``at`` some indices.
+
+    They are valid until the loop runs again.
+    """
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class ScannedRows:
         self._file = file
         self._dialect: Dialect = file.dialect
         self._columns = columns
-        self._logs = logs  # by their ids, all that were met so far
+        self._logs = logs  # by id: all that were met so far
         self.count = int(columns.state[c.ROWS]) if at is None else len(at)
         self._numbers = columns.numbers[:, : self.count] if at is None else columns.numbers.take(at, axis=1)
 
@@ -77,7 +80,7 @@ class ScannedRows:
         more: ExtraColumns,
         needs_extra: NeedsExtra | None,
     ) -> pa.RecordBatch:
-        """Rows of ``index_schema(extra)``, all of them; see ``SplitToIndex``. Raises Misfit."""
+        """All rows as ``index_schema(extra)``; ``needs_extra`` as in ``SplitToIndex``. Raises Misfit."""
         keys = self._keys()
         columns = [
             self.log_ids(),
@@ -100,7 +103,7 @@ class ScannedRows:
     def _more_of(
         self, at: np.ndarray, keys: pa.Array, extra: frozenset[str], more: ExtraColumns
     ) -> list[pa.Array]:
-        """The columns after INDEX_SCHEMA, null but at some rows. Raises Misfit."""
+        """The columns after INDEX_SCHEMA, computed for the rows ``at`` and null in others. Raises Misfit."""
         if not len(at):
             types = [field.type for field in index_schema(extra)][len(INDEX_SCHEMA) :]
             return [pa.nulls(self.count, kind) for kind in types]
@@ -111,7 +114,7 @@ class ScannedRows:
         return [column.take(back) for column in more(chosen, keys.take(pa.array(at)))]
 
     def _keys(self) -> pa.Array:
-        """Raises Misfit."""
+        """The decoded keys. Raises Misfit."""
         ends = self._columns.key_ends[: self.count + 1].copy()
         data = self._columns.keys[: ends[-1]].copy()
         is_null = self.is_null("key")
@@ -127,7 +130,7 @@ class ScannedRows:
         return self._null_kinds(role)[kinds]
 
     def _null_kinds(self, role: DataRole) -> np.ndarray:
-        """Whether a field of each kind is null."""
+        """Whether a field is null, by its kind."""
         nulls = np.zeros(c.LITERAL + 1, bool)
         nulls[[c.NULL, c.LITERAL]] = True
         nulls[c.MISSING] = "missing" in self._dialect.of(role).nulls
@@ -154,7 +157,7 @@ class ScannedRows:
         return np.where(raw >= SMALLEST_NS, raw // 1_000_000, from_us)
 
     def log_ids(self) -> np.ndarray:
-        """The log of each row."""
+        """The log id of each row. Raises Misfit."""
         topics, partitions = self[c.TOPIC], self._partitions()
         span = int(partitions.max(initial=0)) + 1
         packed = topics * span + partitions
@@ -170,7 +173,7 @@ class ScannedRows:
         return log_ids
 
     def _partitions(self) -> np.ndarray:
-        """The partition of each row. Raises Misfit where a row names none, and the file neither."""
+        """The partition of each row. Raises Misfit where neither the row nor the file names one."""
         partitions = self[c.PARTITION]
         if self._file.partition is not None:
             return np.where(partitions < 0, self._file.partition, partitions)
@@ -179,7 +182,7 @@ class ScannedRows:
         return partitions
 
     def _log_id(self, topic: int, partition: int) -> int:
-        """Raises Misfit for a topic that is no text."""
+        """The id of a log, which is added to the logs met. Raises Misfit for a topic that is no UTF-8."""
         try:
             name = str(self._file.topic) if topic == 0 else self._columns.topic(topic).decode()
         except UnicodeDecodeError as error:
@@ -190,7 +193,10 @@ class ScannedRows:
         return log_id
 
     def count_in(self, notes: SplitNotes, first: int, last: int, *, is_table: bool) -> None:
-        """Note what the reference would have noted of rows. ``is_table``: every record has every column."""
+        """Note on rows [first, last) what the reference would note.
+
+        ``is_table``: every record has every column.
+        """
         if first == last:
             return
         counts: dict[CountName, int] = {}
@@ -219,7 +225,7 @@ class ScannedRows:
 
 
 def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
-    """Keys in an encoding; each different one is decoded once. Raises Misfit."""
+    """The keys decoded, each distinct one once. Raises Misfit."""
     encoded = keys.dictionary_encode()
     try:
         spelt = [decoder(key) for key in encoded.dictionary.to_pylist()]
@@ -229,9 +235,10 @@ def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
 
 
 def note_logs(notes: SplitNotes, file: DumpFile, logs: Mapping[int, LogName], rows: pa.RecordBatch) -> None:
-    """Note which logs rows are of, and which of them were not asked for; ``logs`` have all that were met.
+    """Note the logs of rows, and which of them were not asked for; ``logs`` are all that were met so far.
 
-    There is at least one row. There may be ten thousand logs, and hardly a row between two calls.
+    There is at least one row. It looks at the logs of these rows alone, as there may be ten thousand logs and
+    hardly a row between two calls.
     """
     for log_id in logs if len(logs) == 1 else rows.column("log_id").unique().to_pylist():
         if log_id in notes.logs or logs[log_id] in notes.left_out:
@@ -243,7 +250,7 @@ def note_logs(notes: SplitNotes, file: DumpFile, logs: Mapping[int, LogName], ro
 
 
 def only_wanted(rows: pa.RecordBatch, file: DumpFile, logs: Mapping[int, LogName]) -> pa.RecordBatch:
-    """The rows of logs that were asked for, as all are of a log that is not in ``logs``."""
+    """The rows of logs that were asked for. Logs that are not in ``logs`` count as asked for."""
     if file.wants_all:
         return rows
     log_ids = rows.column("log_id")

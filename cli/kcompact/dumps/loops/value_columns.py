@@ -1,4 +1,4 @@
-"""The columns after INDEX_SCHEMA, of records that a loop has read."""
+"""The columns after INDEX_SCHEMA for records that a loop has read."""
 
 from collections.abc import Callable
 
@@ -26,16 +26,16 @@ from kcompact.dumps.records.record import (
 )
 
 SPELT = frozenset({"text", "json"})
-"""Encodings of values that are in the dump as they are."""
+"""Encodings in which a value's text is the value itself."""
 
 KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
-"""Columns of EXTRA_FIELDS that say the same of nearly all records; the others are left to the reference."""
+"""Columns of EXTRA_FIELDS that are the same for nearly all records; the reference reads the other records."""
 
 
 def means_itself(file: DumpFile) -> bool:
-    """Whether a record of text means by itself what it spells, in an encoding that is decoded alone.
+    """Whether a loop can read the records of this text file, each by itself, without further rules.
 
-    Or with its number for an offset, where all records of a file count.
+    Records without offsets can be read by a loop if all records of the file are asked for.
     """
     dialect: Dialect = file.dialect
     odd = dialect.offset is None and not file.wants_all
@@ -53,7 +53,10 @@ def added_columns(
     lengths: Callable[[], np.ndarray],
     contents: Callable[[frozenset[str]], dict[str, pa.Array]],
 ) -> list[pa.Array]:
-    """Columns of KIND_EXTRA and CONTENT_EXTRA, in their order; ``lengths`` of values, ABSENT for null."""
+    """The columns of ``extra``, which are of KIND_EXTRA and CONTENT_EXTRA, in the order of the schema.
+
+    ``lengths`` gives the lengths of values, ABSENT for null, ``contents`` columns of CONTENT_EXTRA by name.
+    """
     columns = {}
     if extra & KIND_EXTRA:
         columns["value_kind"] = _kinds(lengths())
@@ -80,9 +83,10 @@ def contents_of(
     read_headers: Callable[[bytes], Headers],
     part: SplitToIndex,
 ) -> dict[str, pa.Array]:
-    """Columns of CONTENT_EXTRA by name, of records of which none is a control record. Raises Misfit.
+    """Columns of CONTENT_EXTRA by name, for records of which none is a control record. Raises Misfit.
 
-    Values are in ``texts``; ``headers`` are spelt as the format has them, null for none.
+    ``starts`` and ``lengths`` (ABSENT: null) are of the values in ``texts``; ``headers`` are as the format
+    spells them, null for none.
     """
     distinct, which = _distinct_headers(headers, read_headers)
     columns = {"is_control": pa.array(np.zeros(len(keys), bool))}
@@ -111,7 +115,7 @@ def _value_hashes(texts: np.ndarray, starts: np.ndarray, lengths: np.ndarray, pa
 def _distinct_headers(
     spelt: pa.Array, read_headers: Callable[[bytes], Headers]
 ) -> tuple[list[Headers], np.ndarray]:
-    """All that are different, and which of them each record has. Raises Misfit."""
+    """The distinct headers, and the index among them of each record's headers. Raises Misfit."""
     if spelt.null_count == len(spelt):
         return [()], np.zeros(len(spelt), np.int32)
     encoded = spelt.fill_null(b"").dictionary_encode()
@@ -123,13 +127,13 @@ def _distinct_headers(
 
 
 WriteTexts = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
-"""A loop: the texts of ranges of data, some of them escaped, one after the other, and where each ends."""
+"""A loop (data, starts, ends, escaped, out, out_ends) that writes the texts of ranges one after another."""
 
 
 def texts_of(
     write: WriteTexts, window: Window, starts: np.ndarray, ends: np.ndarray, escaped: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The texts of ranges of a window, one after the other: their bytes, and where each ends."""
+    """The texts of ranges of a window, one after another: their bytes, and where each ends."""
     texts, text_ends = np.zeros(window.end, np.uint8), np.zeros(len(starts), np.int64)
     write(window.data, starts, ends, escaped, texts, text_ends)
     return texts, text_ends
@@ -140,7 +144,7 @@ def values_of(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The values of rows of text: their bytes, where each starts, and its length. Raises Misfit.
 
-    There are no bytes where the columns of these ``names`` ask for lengths alone.
+    The bytes are left out where the columns ``names`` only need lengths.
     """
     is_null = rows.is_null("value")
     starts, ends = rows[c.VALUE_START].copy(), rows[c.VALUE_END].copy()
@@ -161,7 +165,7 @@ def values_of(
 def _decoded(
     encoding: str, texts: np.ndarray, starts: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values in an encoding, decoded: their bytes, where each starts, and its length. Raises Misfit."""
+    """The values decoded: their bytes, where each starts, and its length (ABSENT: null). Raises Misfit."""
     decoder, spelt = ENCODINGS[encoding], texts.tobytes()
     spans = zip(starts.tolist(), lengths.tolist(), strict=True)
     try:
@@ -174,9 +178,10 @@ def _decoded(
 
 
 def gathered(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> pa.Array:
-    """The bytes of ranges as a binary array, null where ABSENT. Starts ascend, but where they are.
+    """The bytes of ranges as a binary array, null where a length is ABSENT. The starts of others ascend.
 
-    Arrow copies: seen as an array of ranges and what is between them, every second element is wanted.
+    Arrow copies the bytes: ranges and the gaps between them are elements of an array, of which every second
+    one is taken.
     """
     if lengths.max(initial=ABSENT) == ABSENT:
         return pa.nulls(len(lengths), pa.binary())

@@ -1,4 +1,4 @@
-"""Some MB of whole lines at once, in a buffer whose end loops may read over by PADDING_BYTES."""
+"""Windows of a file: some MB of whole lines, in a buffer with PADDING_BYTES behind them for loops to read."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 
 WINDOW_BYTES = 4 << 20
-PADDING_BYTES = 32  # zeros after the last byte: a loop loads so many at once
+PADDING_BYTES = 32  # zeros behind the last byte, as loops load that many bytes at once
 _NEWLINE = b"\n"
 
 
@@ -23,7 +23,7 @@ class LongLineError(ValueError):
 
 
 class ByteRange(NamedTuple):
-    """A range of a file that starts and ends at a line."""
+    """A range of a file that starts and ends at the start of a line."""
 
     path: str
     start: int
@@ -31,10 +31,10 @@ class ByteRange(NamedTuple):
 
 
 Cutting = Callable[[bytearray, int, int, bool], tuple[bytearray, int]]
-"""Makes lines of records that are none, see ``lines_of_values_loop``.
+"""A function that makes lines of records that are no lines: see ``lines_of_values_loop``.
 
-Called with a buffer, how much of it is filled, the position in the file of its first byte and whether no more
-follows. Returns another buffer of the same length, and where its last line ends.
+Its arguments are a buffer, how much of it is filled, the file position of its first byte, and whether no more
+bytes follow. It returns another buffer of the same length, and where the last line in it ends.
 """
 
 
@@ -42,19 +42,18 @@ class FileStretch(NamedTuple):
     """The bytes [first, last) of a window come from one range."""
 
     range_number: int
-    base: int  # position in the file of the window's first byte, were it from there
+    base: int  # what to add to a place in the window for a position in the file
     first: int
     last: int
 
 
 @dataclass
 class Window:
-    """Whole lines: the bytes before ``end``, which follows a newline. ``stretches`` cover them, in order.
+    """Whole lines: the bytes before ``end``, which follows a newline. ``stretches`` cover them in order.
 
-    ``data`` are the file's bytes and ``lines`` the same, but where a Cutting has made lines of other records.
-
-    Who reads it may set ``next_start``, where a record begins that does not end here: the next window has
-    it again. ``is_last``: no more of the (last) range follows.
+    ``data`` are the file's bytes. ``lines`` are the same bytes, or the lines that a Cutting has made of them.
+    A reader may set ``next_start`` to the start of a record that does not end in this window: the next window
+    then begins with it. ``is_last``: no more bytes of the (last) range follow.
     """
 
     buffer: bytearray
@@ -70,11 +69,10 @@ class Window:
 
 
 def windows_of(ranges: Sequence[ByteRange], cutting: Cutting | None = None) -> Iterator[Window]:
-    """The lines of one range, or of several in one window; a last line without a newline is given one.
+    """Windows of the lines of one range, or one window of several; a last line without a newline gets one.
 
-    With a ``cutting`` there is one range.
-
-    Raises EOFError where a file is shorter than its range, LongLineError.
+    With a ``cutting`` there is one range. Raises EOFError where a file is shorter than its range, and
+    LongLineError.
     """
     if len(ranges) == 1:
         yield from _windows_of_range(ranges[0], cutting or _as_it_is)
@@ -97,7 +95,7 @@ def _window_of_all(ranges: Sequence[ByteRange], buffer: bytearray) -> Window:
 
 
 def _as_it_is(buffer: bytearray, filled: int, base: int, is_last: bool) -> tuple[bytearray, int]:
-    """Lines that are lines."""
+    """The Cutting of records that are lines already."""
     del base, is_last
     return buffer, buffer.rfind(_NEWLINE, 0, filled) + 1
 
@@ -120,7 +118,7 @@ def _windows_of_range(byte_range: ByteRange, cutting: Cutting) -> Iterator[Windo
                 used = end if window.next_start is None else window.next_start
             if not used:
                 buffer = _twice_as_long(buffer, base)
-            buffer[: filled - used] = buffer[used:filled]  # what was not used moves to the start
+            buffer[: filled - used] = buffer[used:filled]  # the unused bytes move to the start
             filled -= used
 
 
@@ -133,7 +131,7 @@ def _with_newline(buffer: bytearray, filled: int) -> int:
 
 
 def _twice_as_long(buffer: bytearray, position: int) -> bytearray:
-    """More room for the line at ``position`` in its file, which does not fit into the buffer."""
+    """A longer buffer, for the line at ``position`` of its file that does not fit. Raises LongLineError."""
     longest = LARGEST_RECORD_BYTES + 1 + PADDING_BYTES
     if len(buffer) >= longest:
         raise LongLineError(position)
@@ -143,14 +141,17 @@ def _twice_as_long(buffer: bytearray, position: int) -> bytearray:
 
 
 def _opened(byte_range: ByteRange) -> FileIO:
-    """The file of a range, at its start."""
+    """The opened file of a range, at the start of the range."""
     source = FileIO(byte_range.path)
     source.seek(byte_range.start)
     return source
 
 
 def _filled(buffer: bytearray, filled: int, source: FileIO, end: int) -> int:
-    """Read until the buffer is full, but for a newline and the padding, or the range ends."""
+    """Fill the buffer up to the end of the range, with room left for a newline and the padding.
+
+    Returns how much is filled. Raises EOFError.
+    """
     stop = filled + min(len(buffer) - PADDING_BYTES - 1 - filled, end - source.tell())
     while filled < stop:
         count = source.readinto(memoryview(buffer)[filled:stop])

@@ -1,6 +1,6 @@
-"""Many bytes at a time: eight as a little-endian word, or a stretch searched for some kinds of bytes.
+"""Operations on many bytes at a time: eight as a little-endian word, or a stretch that is searched.
 
-And a word to the processor about the bytes that will be wanted next.
+Also a hint to the processor to load memory that is needed soon.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 from kcompact.dumps.loops.compiling import CHECKED, int64, part
 from kcompact.dumps.loops.windows import PADDING_BYTES
 
-STRETCH_BYTES = PADDING_BYTES  # so that one can be loaded from the last byte that a loop looks at
+STRETCH_BYTES = PADDING_BYTES  # so that a stretch can be loaded at the last byte of a window
 WORD = 8
 _BYTE_BITS = 8
 _QUOTE, _BACKSLASH, _SPACE = b'"\\ '
@@ -27,7 +27,7 @@ _TEN_THOUSAND_AND_ONE = np.uint64((10_000 << 32) + 1)
 
 
 def _loaded(context: Any, builder: Any, data_type: Any, data: Any, at: Any, loaded_type: Any) -> Any:
-    """A load that need not be aligned, and looks at no bounds."""
+    """An unaligned load without a check of bounds."""
     array = context.make_array(data_type)(context, builder, data)
     pointer = builder.gep(array.data, [at])
     return builder.load(builder.bitcast(pointer, loaded_type.as_pointer()), align=1)
@@ -62,7 +62,7 @@ def _steps(_typing: Any, data: Any, at: Any, first: Any, second: Any, third: Any
         marks = compared("<", arguments[5])
         for number in arguments[2:5]:
             marks = builder.or_(marks, compared("==", number))
-        steps = builder.cttz(builder.bitcast(marks, bits), ir.IntType(1)(0))  # all of them if there is none
+        steps = builder.cttz(builder.bitcast(marks, bits), ir.IntType(1)(0))  # all if none is marked
         return builder.zext(steps, ir.IntType(64))
 
     return types.int64(data, *[types.int64] * 5), generate
@@ -102,7 +102,7 @@ def _prefetch(_typing: Any, rows: Any, at: Any) -> Any:
         place = builder.gep(builder.bitcast(array.data, bytes_), [builder.mul(arguments[1], row_bytes)])
         kind = ir.FunctionType(ir.VoidType(), [bytes_, number, number, number])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(prefetch, [place, number(1), number(3), number(1)])  # to write to, to stay, data
+        builder.call(prefetch, [place, number(1), number(3), number(1)])  # to write, to keep, data
         return context.get_dummy_value()
 
     return types.void(rows, types.int64), generate
@@ -110,7 +110,7 @@ def _prefetch(_typing: Any, rows: Any, at: Any) -> Any:
 
 @part
 def word_at(data: np.ndarray, at: int) -> np.uint64:
-    """The eight bytes from ``at`` on, the first one lowest."""
+    """The eight bytes from ``at`` on as a word, the first byte lowest."""
     if CHECKED and (at < 0 or at + WORD > len(data)):
         raise IndexError("a word outside of its buffer")
     return _word(data, at)
@@ -126,16 +126,16 @@ def store_word(data: np.ndarray, at: int, word: np.uint64) -> None:
 
 @part
 def digits_in(word: np.uint64) -> int:
-    """How many of a word's bytes are digits, up to the first one that is none."""
-    # A digit's byte turns into its value. With 0x76 added, only what is no digit reaches the highest bit, or
-    # carries into bytes after it.
+    """The number of digits at the start of a word, before the first byte that is none."""
+    # XOR turns a digit's byte into its value. Adding 0x76 sets the highest bit of any value above 9 that has
+    # not set it anyway; a carry only reaches bytes behind one that is no digit.
     values = word ^ _ZEROS
     return _low_zeros(((values + _TO_THE_HIGHEST_BIT) | values) & _HIGHEST_BITS) // _BYTE_BITS
 
 
 @part
 def number_of_digits(word: np.uint64) -> int:
-    """The number that a word of eight digits spells: pairs, then fours, then all of them at once."""
+    """The number that a word of eight digits spells: pairs of digits are joined, then fours, then all."""
     pairs = ((word & _VALUES) * _TEN_AND_ONE) >> np.uint64(8)
     fours = ((pairs & _PAIRS) * _HUNDRED_AND_ONE) >> np.uint64(16)
     return int64(((fours & _FOURS) * _TEN_THOUSAND_AND_ONE) >> np.uint64(32))
@@ -143,9 +143,9 @@ def number_of_digits(word: np.uint64) -> int:
 
 @part
 def steps_to(data: np.ndarray, at: int, first: int, second: int, third: int, least: int) -> int:
-    """How far it is to the first byte from ``at`` on that is one of three or below ``least``.
+    """The number of bytes before the first one from ``at`` on that is one of three or below ``least``.
 
-    STRETCH_BYTES if it is not in the stretch that starts there.
+    STRETCH_BYTES if there is none in the stretch that starts at ``at``.
     """
     if CHECKED and (at < 0 or at + STRETCH_BYTES > len(data)):
         raise IndexError("a stretch outside of its buffer")
@@ -154,7 +154,7 @@ def steps_to(data: np.ndarray, at: int, first: int, second: int, third: int, lea
 
 @part
 def prefetched(rows: np.ndarray, at: int) -> None:
-    """Have the row (of one dimension: the element) brought nearer, so that it is there when it is read."""
+    """Have the processor load a row (of a one-dimensional array: an element) that will be used soon."""
     if CHECKED and not 0 <= at < len(rows):
         raise IndexError("a row outside of its array")
     _prefetch(rows, at)
@@ -162,7 +162,7 @@ def prefetched(rows: np.ndarray, at: int) -> None:
 
 @part
 def first_of(data: np.ndarray, at: int, first: int, second: int, third: int, least: int) -> int:
-    """The first such byte, which is known to come."""
+    """The place of the first byte that is one of three or below ``least``; there has to be one."""
     while True:
         steps = steps_to(data, at, first, second, third, least)
         at += steps
@@ -172,5 +172,5 @@ def first_of(data: np.ndarray, at: int, first: int, second: int, third: int, lea
 
 @part
 def end_of_plain_text(data: np.ndarray, at: int) -> int:
-    """The first quote, backslash or control character from ``at`` on; one is known to come."""
+    """The place of the first quote, backslash or control character from ``at`` on; there has to be one."""
     return first_of(data, at, _QUOTE, _BACKSLASH, _QUOTE, _SPACE)

@@ -1,1 +1,1 @@
-"""Dumps in Parquet, through pyarrow alone. Its Parquet part is imported where such a file is met."""
+"""Dumps in Parquet, read by pyarrow alone. ``pyarrow.parquet`` is only imported where such a file is met."""

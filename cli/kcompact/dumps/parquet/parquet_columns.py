@@ -1,4 +1,4 @@
-"""Columns of Parquet: which of them are a record's parts, and their cells as plain values, bytes and JSON."""
+"""Columns of Parquet: those that are parts of a record, and their cells as plain values, bytes and JSON."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ _KAFKA_DUMP = {"value", "topic", "partition", "offset", "key", "headers", "times
 
 
 def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -> Dialect:
-    """The dialect of a file with that schema, its roles the dotted paths of columns. Raises InputError."""
+    """The dialect of a file with that schema; roles are at dotted paths of columns. Raises InputError."""
     is_aiven = _AIVEN in (schema.metadata or {}).get(b"parquet.avro.schema", b"")
     is_spark, is_dump = {*columns.names} >= _SPARK, _is_of_kafka_dump(schema)
     base = written_by(columns, options, spark=is_spark, aiven=is_aiven, kafka_dump=is_dump)
@@ -33,14 +33,14 @@ def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -
         dialect = replace(dialect, timestamp_unit=timestamp.unit, is_zoneless=timestamp.tz is None)
     elif timestamp is not None and pa.types.is_temporal(timestamp):
         refuse_no_timestamp(columns.path, dialect.timestamp, str(timestamp))
-    # Text may have been damaged on the way (U+FFFD), bytes not.
+    # Text may have been damaged by a tool (U+FFFD), bytes may not.
     is_text = key is not None and _is_text(key)
     doubles = key is not None and pa.types.is_floating(key) and options.dialect is None
     return replace(dialect, byte_exact=not is_text, doubles=doubles)
 
 
 def _is_of_kafka_dump(schema: pa.Schema) -> bool:
-    """Whether huantt/kafka-dump wrote it, whose columns are text, even offsets."""
+    """Whether huantt/kafka-dump wrote the file: its columns are text, even offsets."""
     texts = {column.name for column in schema if pa.types.is_string(column.type)}
     return {*schema.names} == _KAFKA_DUMP and texts >= _KAFKA_DUMP - {"partition"}
 
@@ -61,7 +61,7 @@ def columns_of(path: str, schema: pa.Schema) -> Columns:
 
 
 def type_at(schema: pa.Schema, dotted: str | None) -> pa.DataType | None:
-    """The type of a column, without its wrapping; None if there is none of that name."""
+    """The type of a column, without dictionary or extension around it; None if there is no such column."""
     field = _field_at(schema, dotted)
     return None if field is None else _without_wrapping(field.type)
 
@@ -90,7 +90,7 @@ _TEMPORAL = (
 
 
 def column_at(batch: pa.RecordBatch, dotted: str) -> pa.Array:
-    """The column at a path, null where a struct on the way is; ``""`` is the row as a whole."""
+    """The column at a path, null where a struct around it is null; ``""`` is the row as a struct."""
     if not dotted:
         return pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
     names = [dotted] if dotted in batch.schema.names else dotted.split(".")
@@ -101,23 +101,25 @@ def column_at(batch: pa.RecordBatch, dotted: str) -> pa.Array:
 
 
 def scalars_of(column: pa.Array) -> list[Any]:
-    """Plain Python values: text as it can be made of bytes again, times and whole decimals as numbers."""
+    """The cells as plain Python values, with text for bytes, and numbers for times and whole decimals.
+
+    Bytes that are no UTF-8 have surrogate escapes.
+    """
     values = _stored(column, keep_text=False).to_pylist()
-    if pa.types.is_decimal(column.type) and not column.type.scale:  # the one whole number of some databases
+    if pa.types.is_decimal(column.type) and not column.type.scale:  # whole numbers of some databases
         return [None if cell is None else int(cell) for cell in values]
     return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in values]
 
 
 def nested_of(column: pa.Array) -> list[Any]:
-    """Lists, maps and structs as Python's, their text as bytes."""
+    """The cells of lists, maps and structs as Python values, with text as bytes."""
     return list(_stored(column, keep_text=False).to_pylist())
 
 
 def bytes_of(column: pa.Array) -> list[bytes | None]:
-    """The bytes that keys or values stand for: their own, a number's digits, a UUID's text, or JSON's.
+    """The bytes for which keys or values stand: their own, a number's digits, a UUID's text, else JSON.
 
-    Lists of numbers of 8 bits are bytes: so serde_arrow writes them, whose Vec<u8> is a list. Raises
-    UnreadableError.
+    Lists of numbers of 8 bits are bytes: serde_arrow writes a Vec<u8> as a list. Raises UnreadableError.
     """
     kind = _without_wrapping(column.type)
     if _is_bytes(kind):
@@ -145,7 +147,8 @@ def _joined(numbers: list[int | None]) -> bytes:
 def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:
     """The column as it is stored: dictionaries looked up, times as numbers, text as bytes.
 
-    Raises UnreadableError for a struct that has a field twice, of which Python would have one.
+    With ``keep_text``, text stays text. Raises UnreadableError for a struct that has a field twice, of
+    which a Python dict would keep one.
     """
     target = _stored_type(column.type, keep_text=keep_text)
     return column if target.equals(column.type) else column.cast(target, safe=False)
@@ -183,19 +186,19 @@ _OF_BYTES = (pa.uint8(), pa.int8())
 
 
 def is_bytes_at(schema: pa.Schema, dotted: str) -> bool:
-    """Whether a column holds bytes, and no text."""
+    """Whether a column holds bytes, not text."""
     kind = type_at(schema, dotted)
     return kind is not None and not _is_text(kind) and (_is_bytes(kind) or _is_list_of_bytes(kind))
 
 
 def takes_no_null(schema: pa.Schema, dotted: str) -> bool:
-    """Whether a column, the last one of a path, is declared as without nulls."""
+    """Whether a column is declared to have no nulls; structs around it may be null."""
     field = _field_at(schema, dotted)
     return field is not None and not field.nullable
 
 
 def key_type(kind: pa.DataType) -> str:
-    """The spelling of keys as their type has it: where it differs, 7 may be ``7.0``."""
+    """A text that differs between types of keys that spell equal keys differently, such as 7 and ``7.0``."""
     kind = _without_wrapping(kind)
     if pa.types.is_struct(kind):
         return str([(field.name, key_type(field.type)) for field in kind])
@@ -221,7 +224,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """A value as JSON can hold it: a map as an object, a decimal or UUID as text. ``kind``: as in the file.
+    """A value that JSON can hold: a map as an object, a decimal or UUID as text; ``kind`` is the file's.
 
     Raises UnreadableError for a map that has a key twice, which Parquet does not rule out.
     """
@@ -247,7 +250,7 @@ def _refuse_repeated(names: list[str], owner: str) -> None:
 
 
 def _without_wrapping(kind: pa.DataType) -> pa.DataType:
-    """The type of a dictionary's values, or of an extension's storage; a UUID is one itself."""
+    """The type of a dictionary's values, or of an extension's storage; a UUID's extension is kept."""
     if pa.types.is_dictionary(kind):
         return _without_wrapping(kind.value_type)
     is_storage = isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType)
@@ -255,7 +258,7 @@ def _without_wrapping(kind: pa.DataType) -> pa.DataType:
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
-    """The schema with plain text and bytes for Arrow's views of them, whose rows it cannot take."""
+    """The schema with plain text and bytes for Arrow's views of them: Arrow cannot take rows of views."""
     plain = [column.with_type(_without_views(column.type)) for column in schema]
     return pa.schema(plain, schema.metadata)
 

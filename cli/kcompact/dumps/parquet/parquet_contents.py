@@ -1,4 +1,4 @@
-"""Whether a Parquet file's table of contents agrees with itself, before pyarrow acts on it."""
+"""Checks that a Parquet file's table of contents does not contradict itself, before pyarrow relies on it."""
 
 import io
 import os
@@ -10,11 +10,11 @@ from kcompact.digits import LONG_MAX
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-_FEW_BYTES = 12  # of a buffer: nothing is read
+_FEW_BYTES = 12  # of a buffer: nothing is read into it
 
 
 class _NoBytes(io.RawIOBase):
-    """An endless file whose first read raises _NoBytesError: all that a reader checks before is in order."""
+    """An endless file whose first read raises _NoBytesError, behind all that a reader checks before it."""
 
     def readable(self) -> bool:
         return True
@@ -35,14 +35,14 @@ class _NoBytes(io.RawIOBase):
 
 
 class _NoBytesError(Exception):
-    """A row group's first byte was asked for: the table of contents is in order, as far as it is checked."""
+    """A row group's first byte was asked for, so the table of contents has passed the reader's checks."""
 
 
 def check_contents(about: "parquet.FileMetaData") -> None:
-    """Raise OSError or ValueError where a table of contents is at odds with itself.
+    """Raise OSError or ValueError where a table of contents contradicts itself.
 
-    Rows that it does not count are not read. Whoever asks it for such a column ends the process,
-    as nothing in Python catches what C++ throws there; a reader of rows says what is wrong.
+    Rows that it does not count would not be read. To ask it for a bad column would end the process, as Python
+    cannot catch what C++ throws there, so a reader of rows, which raises an error, is asked before.
     """
     from pyarrow import parquet
 
@@ -67,7 +67,7 @@ def _check_row_group(about: "parquet.FileMetaData", group: "parquet.RowGroupMeta
         if (chunk.path_in_schema, chunk.physical_type) != (column.path, column.physical_type):
             declared = f"{column.path} of type {column.physical_type}"
             raise ValueError(f"{declared} is {chunk.path_in_schema} of type {chunk.physical_type} elsewhere")
-        if not column.max_repetition_level:  # as many values as rows
+        if not column.max_repetition_level:  # not repeated: as many values as rows
             values.append(chunk.num_values)
     if values and max(values) != group.num_rows:
         raise ValueError(f"a row group of {group.num_rows:,} rows has {max(values):,} values in a column")

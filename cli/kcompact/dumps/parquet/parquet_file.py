@@ -1,4 +1,4 @@
-"""A Parquet file through pyarrow: its row groups, their rows some at a time, and damage by its row group."""
+"""A Parquet file as pyarrow reads it: row groups, their rows in batches, and errors that name a row group."""
 
 import os
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 MAGIC = b"PAR1"
-GROUP_SHIFT = 32  # a record's position: the number of its row group, and after it its row there
+GROUP_SHIFT = 32  # a record's position: its row group, shifted so far, and its row there
 DAMAGED_HINT = "copy or export it again; what can still be read is not the whole dump"
 _CUT_HINT = (
     "a Parquet file ends in its table of contents, so nothing of a cut one can be read: export it again"
@@ -35,16 +35,16 @@ _INT96_HINT = (
 _VARIANT_HINT = "write it as JSON: in DuckDB COLUMN::JSON, in Spark to_json(COLUMN)"
 _VARIANT = re.compile(r" group field_id=\S+ (.+) \(Variant\(\d+\)\) \{$", re.MULTILINE)
 _SPARK = b"org.apache.spark.version"
-_SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a footer that is plain though columns are encrypted
+_SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a plain footer of encrypted columns
 _END = struct.Struct(f"<I{len(MAGIC)}s")  # the footer's length with its signature, and the magic
 _BATCH_ROWS = 16_384
 _BATCH_BYTES = 64 << 20  # unpacked
-_HUGE_BATCH_BYTES = 1 << 30  # which a batch may have before dictionaries are looked at
-_PAGE_BYTES = 1 << 20  # as writers make them
+_HUGE_BATCH_BYTES = 1 << 30  # of batches that may be larger, dictionaries are looked at
+_PAGE_BYTES = 1 << 20  # as most writers make them
 
 
 ParquetInput = str | BinaryIO
-"""Where a file is on this disk, or an object, which is read by ranges, as they are needed."""
+"""The path of a file on this disk, or an opened object, of which ranges are read as they are needed."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RowGroup:
     unpacked_bytes: int
 
     def batch_rows(self, row_bytes: int = 1) -> int:
-        """How many rows to read at a time, of which some may have so many bytes."""
+        """The number of rows to read at a time, if some of them may have ``row_bytes``."""
         row_bytes = max(row_bytes, self.unpacked_bytes // self.rows)
         return max(1, min(_BATCH_ROWS, self.rows, _BATCH_BYTES // row_bytes))
 
@@ -70,14 +70,14 @@ def bad_row_group(number: int, reason: str, hint: str | None = DAMAGED_HINT, row
 
 
 def input_of(file: DumpFile) -> ParquetInput:
-    """Where the file of a dump is read. Raises InputError if its object is another by now."""
+    """Where the file of a dump is read. Raises InputError if the object in its store has changed."""
     if file.origin is not None and is_address(file.data_path):
         return file.origin.opened()
     return file.data_path
 
 
 def open_parquet(path: str, data: ParquetInput) -> "parquet.ParquetFile":
-    """The file, whose messages name it ``path``. Raises InputError."""
+    """The opened file; messages name it ``path``. Raises InputError."""
     from pyarrow import parquet
 
     with reading_footer(path, data):
@@ -86,17 +86,17 @@ def open_parquet(path: str, data: ParquetInput) -> "parquet.ParquetFile":
             _source_of(data),
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
-            pre_buffer=not isinstance(data, str),  # columns that are side by side come together
+            pre_buffer=not isinstance(data, str),  # adjacent columns come with one request
         )
 
 
 def _source_of(data: ParquetInput) -> Any:
-    """As pyarrow opens it; names it would take in UTF-8 alone, while those of files may be any bytes."""
+    """The input as pyarrow takes it: of paths it only takes UTF-8, while names of files may be any bytes."""
     return pa.OSFile(os.fsencode(data)) if isinstance(data, str) else data
 
 
 def refuse_encrypted(path: str, data: ParquetInput, file: "parquet.ParquetFile") -> None:
-    """Raise InputError for a signed footer, before pyarrow ends the process over an encrypted column."""
+    """Raise InputError for a signed footer: at an encrypted column, pyarrow would end the process."""
     source = open(data, "rb") if isinstance(data, str) else data  # noqa: PTH123, SIM115  closed below
     try:
         at = source.tell()
@@ -120,7 +120,7 @@ def refuse_variants(path: str, file: "parquet.ParquetFile") -> None:
 def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile") -> None:
     """Raise InputError for columns of INT96 that count nanoseconds, which would be lost; Spark's never do.
 
-    What cannot be read is left to those who read all of it.
+    Row groups that cannot be read are passed over here, and reported when all of the file is read.
     """
     from pyarrow import parquet
 
@@ -132,7 +132,7 @@ def refuse_nanoseconds(path: str, data: ParquetInput, file: "parquet.ParquetFile
             with suppress(UnreadableError), naming(number):
                 us, ns = (_numbers(source.read_row_group(number, names)) for source in (file, exact))
                 for name, least, most in zip(names, us, ns, strict=True):
-                    # Beyond the year 2262 both are what is left of them in 64 bits.
+                    # Beyond the year 2262 both overflow 64 bits alike, and stay equal.
                     if (least * 1000 != most).any():
                         reason = f"the column {name} has timestamps of 96 bits with nanoseconds"
                         raise InputError(f"{path}: {reason}, which would be lost", hint=_INT96_HINT)
@@ -156,7 +156,7 @@ def _numbers(rows: pa.Table) -> list[np.ndarray]:
 
 @contextmanager
 def reading_footer(path: str, data: ParquetInput) -> Iterator[None]:
-    """Whatever pyarrow says about a footer that is none, as an InputError."""
+    """Turn all errors of pyarrow about a bad footer into an InputError."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -201,9 +201,9 @@ def batches_of(
 
 
 def _longest_repeated_bytes(file: "parquet.ParquetFile", group: RowGroup, names: Sequence[str] | None) -> int:
-    """The bytes of the longest value that a row group may have in many rows, though it is stored once.
+    """The bytes of the longest value that a row group stores once, in a dictionary, for possibly many rows.
 
-    1 where no batch of them could be huge. Of an object, of which each look is a request, it is not known.
+    1 where no batch could be huge, and for an object in a store, where a look at dictionaries is a request.
     """
     from pyarrow import parquet
 
@@ -239,7 +239,10 @@ def _longest_bytes(column: pa.Array) -> int:
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Whatever pyarrow says about damage, as an UnreadableError; one of ours gets the row group's place."""
+    """Turn all errors of pyarrow about damage into an UnreadableError, with the row group as its position.
+
+    An UnreadableError without a position gets that, too.
+    """
     try:
         yield
     except UnreadableError as error:

@@ -1,7 +1,7 @@
-"""Parquet: row groups are read by themselves, survivors are row groups without the others' rows.
+"""Parquet: each row group is read by itself, and survivors are written as row groups without other rows.
 
 A record's position is the number of its row group, times 2**32, plus its row there; ``record_bytes`` is its
-share of the row group's packed bytes. A split counts the packed bytes of row groups, one after another.
+share of the row group's packed bytes. The bounds of a split are sums of the packed bytes of row groups.
 """
 
 from collections.abc import Iterator
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 
 _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
-_LOOKED_AT = 200  # rows, for what their keys and values look like: there may be many files
-_COPIED_BYTES = 128 << 20  # that are kept; a row group may unpack to any size
+_LOOKED_AT = 200  # rows whose keys and values are looked at: few, as there may be many files
+_COPIED_BYTES = 128 << 20  # kept in memory: a row group may unpack to any size
 _LYING_HINT = "nulls are tombstones: write the file again, without statistics or with another writer"
 
 
@@ -88,7 +88,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
         try:
             sample = _sample(source, groups[0], place) if groups else []
         except (UnreadableError, KeyError):
-            sample = []  # reported when the whole is read; where two columns have this name, below
+            sample = []  # reported when all is read, or below if two columns have this name
         dialect = PARQUET["parquet"].with_places({"value": place})
         notes = check_events(path, dialect, parsed_values(sample), options)
         notes += () if options.tombstone else note_on_python_texts(sample)
@@ -113,7 +113,7 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
 
 
 def _refuse_offsets_of_pandas(path: str, schema: pa.Schema) -> None:
-    """Raise InputError where the offsets are an index of even steps, which pandas writes no column for."""
+    """Raise InputError where the offsets are a range index of pandas, for which it writes no column."""
     names: list[str] = []
     with suppress(ValueError, KeyError, TypeError):  # no metadata of pandas, or not as it writes them
         about = orjson.loads((schema.metadata or {})[b"pandas"])
@@ -129,7 +129,7 @@ def _refuse_offsets_of_pandas(path: str, schema: pa.Schema) -> None:
 
 
 def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[bytes | None]:
-    """The first values."""
+    """The bytes of the first values. Raises UnreadableError."""
     batch = next(batches_of(source, group, [place] if place else None))
     with naming(group.number):
         return bytes_of(column_at(batch.slice(0, _SAMPLED), place)) if batch.num_columns else []
@@ -152,30 +152,30 @@ class Parquet(Layout):
     """The layout of Parquet files."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """Cut between row groups. Without offsets, records are numbered through the file: one split."""
+        """Cut between row groups; one range if records depend on those before them (``Dialect.in_order``)."""
         return _between_groups(file, input_of(file), split_bytes)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
-        """Likewise, by an object's table of contents."""
+        """As ``plan``, for an opened object: only its table of contents is read."""
         return _between_groups(file, source, split_bytes)
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
-        """The records, row group by row group."""
+        """The records that are asked for, row group by row group."""
         return asked_for(_all_entries(part, values=values), part)
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-        """Row groups that are ordinary by columns, others record by record; of small ones several at once."""
+        """Index rows: of ordinary row groups by columns, of others record by record; in joined batches."""
         in_order = part.file.dialect.in_order
         return super().index(part, extra) if in_order else gathered(_indexed(part, extra))
 
     def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
-        """The records of the rows."""
+        """The chosen records. Raises UnreadableError."""
         reader = ParquetReader(chosen.file, notes, values=True)
         for number, rows in _chosen(chosen.file, chosen.positions):
             yield from reader.decoded(rows, number)
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """The survivors of each row group, some bytes at a time, as ``parquet_output.py`` reads them."""
+        """Write the survivors of each row group, in tables that ``parquet_output.py`` reads."""
         try:
             positions = with_tombstones(chosen, _all_entries).positions
             return sum(out.write(framed(rows)) for _, rows in _chosen(chosen.file, positions))
@@ -183,18 +183,18 @@ class Parquet(Layout):
             raise self.refusal(chosen.file, bad) from bad
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
-        """The error names the row group alone: of chosen rows nobody counts the others."""
+        """The error that a user sees; it names the row group alone, as chosen rows are not numbered."""
         return InputError(
             f"{file.path}: row group {(bad.position or 0) >> GROUP_SHIFT}: {bad}", hint=bad.hint
         )
 
     def place(self, position: int) -> str:
-        """Row group and row."""
+        """The row group and row, as messages name them."""
         return f"row group {position >> GROUP_SHIFT}, row {position & _IN_GROUP}"
 
 
 def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a split, up to the first that cannot be read."""
+    """Index rows of a split, up to the first record that cannot be read."""
     data = input_of(part.file)
     with open_parquet(part.file.path, data) as source:
         by_batch = RowGroupRows(part, source)
@@ -247,7 +247,7 @@ def _records_of(source: "parquet.ParquetFile", group: RowGroup, reader: ParquetR
 
 
 def _chosen(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Table]]:
-    """The rows at the positions, in that order, with the number of a row group they are of."""
+    """The rows at the positions, in that order, as tables with the number of a row group for messages."""
     if not len(positions):
         return
     order = np.argsort(positions, kind="stable")
@@ -262,7 +262,7 @@ def _chosen(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Tab
 
 
 def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Table]]:
-    """The rows at positions that ascend, by row group."""
+    """The rows at ascending positions, in tables of rows of one row group, with its number."""
     data = input_of(file)
     with open_parquet(file.path, data) as source:
         for group in row_groups(source, data):
@@ -271,7 +271,7 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
             )
             if first < behind:
                 value = file.dialect.value.place
-                # The index pass relies on statistics that count no null: here the values are checked.
+                # The index pass trusted statistics that count no null: here the values are checked.
                 never_null = value if value and has_no_null(source, group, value) else None
                 for rows in _rows_of(source, group, positions[first:behind] & _IN_GROUP, never_null):
                     yield group.number, rows
@@ -280,7 +280,7 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
 def _rows_of(
     source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray, never_null: str | None
 ) -> Iterator[pa.Table]:
-    """The rows of a row group, a table as soon as there are many bytes of them."""
+    """The chosen rows of a row group, in tables of some _COPIED_BYTES. Raises UnreadableError."""
     batches, row_bytes, start, schema = [], 0, 0, without_views(source.schema_arrow)
     for batch in batches_of(source, group, None):
         if never_null and column_at(batch, never_null).null_count:

@@ -1,6 +1,6 @@
-"""Parquet output: tasks leave row groups as Arrow's own stream, from which one writer makes the file.
+"""Parquet output: tasks write row groups as Arrow streams, of which a single writer makes the file.
 
-A Parquet file ends in a table of all its row groups, so that parts of it cannot just follow one another.
+A Parquet file ends with a table of all its row groups, so that parts of it cannot be joined as bytes.
 """
 
 import struct
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OURS = {b"kcompact": b"plain envelope"}
 _LENGTH = struct.Struct("<q")
 _ARROW_SCHEMA = b"ARROW:schema"
-_CODECS = {  # as pyarrow takes them, by what it calls them in a file; Hadoop's LZ4 it reads and cannot write
+_CODECS = {  # pyarrow's names for writing, by those it gives when reading; it cannot write Hadoop's LZ4
     "UNCOMPRESSED": "NONE",
     "LZ4_RAW": "LZ4",
     "UNKNOWN": "LZ4",
@@ -27,7 +27,10 @@ _MOST_BYTES = 512 << 20  # of a row group, unpacked
 
 @dataclass(frozen=True)
 class ParquetForm:
-    """How a file is written. ``compression``: a codec, or (column, codec) pairs; likewise dictionaries."""
+    """How a file is written. ``compression`` is a codec, or (column, codec) pairs.
+
+    ``dictionaries`` says whether columns have dictionaries, or which of them have.
+    """
 
     schema: pa.Schema
     compression: str | tuple[tuple[str, str], ...] = "snappy"
@@ -74,12 +77,12 @@ def form_of(source: "parquet.ParquetFile") -> ParquetForm:
         has_statistics=any(chunk.is_stats_set for chunk in chunks),
         has_int96=any(chunk.physical_type == "INT96" for chunk in chunks),
         has_arrow_schema=_ARROW_SCHEMA in (about.metadata or {}),
-        most_rows=max((group.num_rows for group in groups), default=0) or _FEW_ROWS,  # of none: nothing told
+        most_rows=max((group.num_rows for group in groups), default=0) or _FEW_ROWS,  # 0 if there is none
     )
 
 
 def framed(rows: pa.Table) -> bytes:
-    """A row group, as a part of the output holds it: its length, and an Arrow stream."""
+    """A row group as it is in a part of the output: its length, then an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as stream:
         stream.write_table(rows)
@@ -97,16 +100,16 @@ def row_groups_in(part: BinaryIO, start: int, end: int) -> Iterator[pa.Table]:
 
 
 def write_parquet(out: BinaryIO, form: ParquetForm, tables: Iterable[pa.Table]) -> None:
-    """Write a whole file; row groups that few rows are left of are put together."""
+    """Write a whole file; row groups that have few rows left are joined."""
     with form.writer(out) as writer:
         for rows in _filled(tables, form.most_rows):
             writer.write_table(rows.cast(form.schema), row_group_size=form.most_rows)
-        if not form.has_arrow_schema:  # pyarrow writes the metadata of the schema with its own, or not at all
+        if not form.has_arrow_schema:  # then pyarrow does not write the schema's metadata, either
             writer.add_key_value_metadata(form.schema.metadata or {})
 
 
 def _filled(tables: Iterable[pa.Table], most_rows: int) -> Iterator[pa.Table]:
-    """Tables joined until they have as many rows as a row group of the input, or very many bytes."""
+    """Tables joined until they have as many rows as a row group of the input, or _MOST_BYTES."""
     group: list[pa.Table] = []
     rows = row_bytes = 0
     for table in tables:

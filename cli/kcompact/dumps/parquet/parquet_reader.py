@@ -1,4 +1,4 @@
-"""Rows of Parquet: to index rows a batch at a time, or, where anything is unusual, one by one to Records."""
+"""Reads rows of Parquet into index rows, batch by batch, or one by one into Records if there is a need."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class ParquetReader:
-    """Makes Records of a file's rows. ``values``: read values and headers, and not only whether they are."""
+    """Makes Records of a file's rows. ``values``: read values and headers, not only which values are null."""
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         self._dialect: Dialect = file.dialect
@@ -71,7 +71,7 @@ class ParquetReader:
         return self._of(batches_of(source, group, read_columns), group.number, value)
 
     def decoded(self, rows: pa.Table, number: int) -> Iterator[Record]:
-        """The records of rows with all columns. Raises UnreadableError for the row group of that number."""
+        """The records of rows with all columns. Raises UnreadableError, with the row group ``number``."""
         if self._rules.is_conversion:
             names = columns_of(self._rules.file.path, rows.schema).names
             self._rules.see_beside(columns_beside(names, self._dialect))
@@ -92,7 +92,7 @@ class ParquetReader:
     def record(self, fields: dict[str, Any]) -> Record:
         """The Record of a row. Raises UnreadableError."""
         rules = self._rules
-        for name in ("record", "key", "value"):  # a schema says null in so many words
+        for name in ("record", "key", "value"):  # a schema without the field clearly means null
             rules.see(name)
         timestamp, key, value = fields.get("timestamp", MISSING), fields.get("key"), fields.get("value")
         record = Record(
@@ -117,7 +117,7 @@ class ParquetReader:
         return record if self._keyed is None else self._keyed(record)
 
     def value_column(self, source: "parquet.ParquetFile", group: RowGroup) -> str | None:
-        """The column to read for the value; None: the row group says that none of its values is null."""
+        """The column to read for the value; None if the row group says that none of its values is null."""
         value = self._dialect.value.place
         if self.needs_values or not value:
             return value
@@ -125,7 +125,7 @@ class ParquetReader:
         return None if leaf == value and has_no_null(source, group, value) else leaf
 
     def _fields(self, batch: pa.RecordBatch, value: str | None) -> dict[str, list[Any]]:
-        """A list of values for each role that the dump has."""
+        """The values of each role that the dump has, as lists."""
         fields: dict[str, list[Any]] = {}
         for role, name in self._places.items():
             if role == "value" and not self.needs_values:
@@ -140,7 +140,7 @@ class ParquetReader:
 
 
 def _presence(batch: pa.RecordBatch, name: str | None) -> list[bytes | None]:
-    """Any bytes where there is a value."""
+    """Any bytes for each row with a value, else None."""
     if name is None:
         return [b"."] * batch.num_rows
     return [b"." if is_valid else None for is_valid in column_at(batch, name).is_valid().to_pylist()]
@@ -161,8 +161,8 @@ _MISCOUNTS_NULLS = "parquet-go version latest"
 def has_no_null(source: "parquet.ParquetFile", group: RowGroup, name: str) -> bool:
     """Whether the statistics of a row group say that a column is never null.
 
-    A field of a struct may have the path of another column, whose name has a dot: then both have to say so.
-    xitongsys/parquet-go says it of columns with nulls, too: it leaves out the first value of each page.
+    A field of a struct may have the same path as a column whose name has a dot: then both have to say so.
+    Files of xitongsys/parquet-go are not believed: its counts leave out the first value of each page.
     """
     with suppress(UnicodeDecodeError):  # a damaged name
         if source.metadata.created_by == _MISCOUNTS_NULLS:
@@ -179,7 +179,7 @@ _ROLES = ("topic", "partition", "offset", "timestamp", "key")
 
 
 class RowGroupRows:
-    """Index rows of whole batches, where schema and dialect leave nothing to be judged record by record."""
+    """Index rows of whole batches, where by schema and dialect no record has to be looked at by itself."""
 
     def __init__(self, part: SplitToIndex, source: "parquet.ParquetFile") -> None:
         self._file, self._split, self._notes, *_ = part
@@ -205,9 +205,9 @@ class RowGroupRows:
         )
 
     def read(self, group: RowGroup) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """The rows of a row group, with how many of it are behind them.
+        """Batches of the index rows of a row group, each with the number of rows read up to its end.
 
-        Ends before rows that the reader has to judge; notes then have seen none of the row group.
+        Ends before rows that have to be read record by record; roles of the row group are then not counted.
         """
         if not self._fits:
             return
@@ -246,7 +246,7 @@ class RowGroupRows:
         return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
     def _logs(self, batch: pa.RecordBatch) -> tuple[np.ndarray, dict[int, LogName]]:
-        """The log id of each row, and all logs that rows are of, by their ids."""
+        """The log id of each row, and the names of these logs by id. Raises Misfit."""
         topics = self._column(batch, "topic").dictionary_encode()
         partitions = _whole_numbers(self._column(batch, "partition"))
         if topics.null_count or (len(partitions) and partitions.max() > INT_MAX):

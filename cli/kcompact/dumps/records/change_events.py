@@ -1,7 +1,8 @@
-"""Change events of databases: which row one is about, and whether it deletes that row.
+"""Change events of databases: the row that an event is about, and whether it deletes that row.
 
-Written from the formats' own descriptions: Debezium's event envelope, its ``ExtractNewRecordState``
-transform, and its MongoDB connector; MongoDB's change streams; Maxwell's data format; Canal's FlatMessage.
+The formats are read as their documentation describes them: Debezium's event envelope, its
+``ExtractNewRecordState`` transform and its MongoDB connector; MongoDB's change streams; Maxwell's data
+format; Canal's FlatMessage.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,9 +15,9 @@ from kcompact.dumps.records.shown import by_jq, shown
 from kcompact.errors import UnreadableError
 
 Member = tuple[ParsedJson | None, Path, Any]
-"""A field that was found: in what (None: made up of text), where in it, and as parsed."""
+"""A field of a row: the JSON it is in (None: it comes from ``table``), its path there, its parsed value."""
 
-# Messages without rows stay: one that empties a table is refused later.
+# The program keeps messages without rows: an event that empties a table has to be refused later.
 _SPLIT_BARE = "split it into one message for each row first: " + by_jq(
     "if (.data | length) > 1 then range(.data | length) as $i"
     " | .data |= .[$i:$i+1] | .old |= .[$i:$i+1] else . end"
@@ -30,13 +31,13 @@ _SPLIT_IN_ENVELOPE = (
 
 @dataclass(frozen=True)
 class Place:
-    """A JSON object in which fields of a row are looked up: where it is, and in what."""
+    """A JSON object in which fields of a row are looked up: the JSON it is in, and its path there."""
 
     parsed: ParsedJson
     path: Path = ()
 
     def get(self, dotted: str) -> Member | None:
-        """The field of that name: in what it is, where, and as parsed; None if it is not there."""
+        """The field of that name, with dots between the names of its path; None if it is not there."""
         value, path = self.row, self.path
         if isinstance(value, dict) and dotted in value:  # a column's name may have dots of its own
             return self.parsed, (*path, dotted), value[dotted]
@@ -48,7 +49,7 @@ class Place:
 
     @property
     def row(self) -> Any:
-        """The value at this place; None if there is none."""
+        """The parsed value at this place; None if there is none."""
         value = self.parsed.value
         for name in self.path:
             value = value.get(name) if isinstance(value, dict) else None
@@ -57,12 +58,14 @@ class Place:
 
 @dataclass(frozen=True)
 class ChangeEvent:
-    """One event. ``places``: where the row's fields are looked up, in that order, before the event itself.
+    """One change event.
 
-    ``table`` is which of a database's tables the row is of, by the names that a key may be made of. ``old``
-    are fields as they were before an update: Maxwell and Canal write one event where it gives a row another
-    key, Debezium two, but only if it is the key of its own records. ``rows``: how many it is about; those of
-    several have no place here. ``primary_key``: its table's, where the event tells it.
+    * ``places``: the objects in which the row's fields are looked up, in this order.
+    * ``table``: names of the row's database, schema and table, by the field names that a key may be made of.
+    * ``old``: fields as they were before an update. Where an update changes a row's key, Maxwell and Canal
+      write one event; Debezium writes two, but only if it is the key of its own records.
+    * ``rows``: the number of rows that the event is about; ``places`` is empty if there are several.
+    * ``primary_key``: columns of the table's primary key, where the event tells it.
     """
 
     is_delete: bool = False
@@ -80,14 +83,14 @@ def debezium(parsed: ParsedJson) -> ChangeEvent:
     if not isinstance(event, dict):
         return ChangeEvent()
     op, deleted, flat_op = (_untyped(event.get(name)) for name in ("op", "__deleted", "__op"))
-    if op == "t" and "source" in event:  # which has neither row
+    if op == "t" and "source" in event:  # a truncate has neither "before" nor "after"
         raise _empties_table("op t")
     if "op" not in event or not ("after" in event or "before" in event):
         return ChangeEvent(deleted in ("true", True) or flat_op == "d", (Place(parsed, at),))
     _check_op(op)
     places = tuple(Place(parsed, (*at, name)) for name in ("after", "before"))
     before = _old(event.get("before") if op == "u" else None)
-    old = {name: value for name, value in before.items() if value is not None}  # null: perhaps not known
+    old = {name: value for name, value in before.items() if value is not None}  # a null may mean "not known"
     return ChangeEvent(op == "d", places, _names_in(event.get("source"), "source."), old)
 
 
@@ -95,7 +98,7 @@ _OPS_OF_DEBEZIUM = ("c", "r", "u", "d", "m")
 
 
 def mongo(parsed: ParsedJson) -> ChangeEvent:
-    """Debezium's events of MongoDB, whose rows are JSON in a string; or MongoDB's own change streams."""
+    """Debezium's event of MongoDB, whose rows are JSON in a string, or one of MongoDB's change streams."""
     at = _payload(parsed.value)
     event = Place(parsed, at).row
     if not isinstance(event, dict):
@@ -136,7 +139,7 @@ def _change_stream(parsed: ParsedJson, at: Path, event: dict[str, Any]) -> Chang
 
 
 def maxwell(parsed: ParsedJson) -> ChangeEvent:
-    """Maxwell's events; those about a table, not about a row, have no fields."""
+    """Maxwell's event; one about a table, not about a row, has no fields."""
     event = parsed.value if isinstance(parsed.value, dict) else {}
     if event.get("type") in {"table-drop", "database-drop"}:
         raise _empties_table(f"type {event['type']}")
@@ -146,7 +149,7 @@ def maxwell(parsed: ParsedJson) -> ChangeEvent:
 
 
 def canal(parsed: ParsedJson) -> ChangeEvent:
-    """Canal's FlatMessage, whose ``data`` is a list of rows: of one row, as keys are of one row."""
+    """Canal's FlatMessage, whose ``data`` is a list of rows; only an event of one row has places."""
     event = parsed.value if isinstance(parsed.value, dict) else {}
     kind = str(event.get("type", "")).upper()
     if kind in {"TRUNCATE", "ERASE"}:
@@ -155,7 +158,7 @@ def canal(parsed: ParsedJson) -> ChangeEvent:
     rows = rows if isinstance(rows, list) and not event.get("isDdl") else []
     if len(rows) > 1:
         return ChangeEvent(rows=len(rows))
-    # The row as it is spelt, between the brackets.
+    # The row's own JSON, without the brackets of the list.
     places = tuple(Place(ParsedJson(parsed.spelling(("data",))[1:-1])) for _ in rows)
     before = event.get("old")
     old = _old(before[0] if isinstance(before, list) and before else None)
@@ -179,11 +182,11 @@ FORMATS: dict[str, Callable[[ParsedJson], ChangeEvent]] = {
     "canal": canal,
     "mongo": mongo,
 }
-"""By the name that ``--cdc`` takes. Each raises UnreadableError for what no compaction by key can express."""
+"""Readers by the name in ``--cdc``. They raise UnreadableError for what no compaction by key can express."""
 
 
 def format_of(value: Any) -> str | None:
-    """Whose change event a parsed value is; None if it is nobody's."""
+    """The name in FORMATS of the change event that a parsed value is; None if it is none."""
     if not isinstance(value, dict):
         return None
     return _format_of_event(value["payload"] if _payload(value) else value)
@@ -206,18 +209,21 @@ def _format_of_event(event: dict[str, Any]) -> str | None:
 
 
 _TYPES_OF_FLINK = ("INSERT", "DELETE", "insert", "delete")
-"""The types of events that Flink writes as canal-json and maxwell-json, with the row and nothing else."""
+"""Types of the events that Flink writes as canal-json and maxwell-json; they have ``data`` and type alone."""
 
 
 def text_within(value: Any) -> str | None:
-    """The JSON in a text of JSON, with a schema or without, as MongoDB's connector writes it."""
+    """The text of an object that is JSON within a JSON text, with a schema or without; None for other values.
+
+    MongoDB's connector writes its events so.
+    """
     is_in_schema = isinstance(value, dict) and value.keys() == {"schema", "payload"}
     text = value["payload"] if is_in_schema else value
     return text if isinstance(text, str) and text.startswith("{") else None
 
 
 def fields_of(value: Any) -> list[str]:
-    """The names of the row that a parsed event is about: candidates for the key."""
+    """The column names of the row that a parsed event is about: candidates for ``--key-field``."""
     name = format_of(value)
     if name is None:
         return []
@@ -230,7 +236,7 @@ def fields_of(value: Any) -> list[str]:
 
 
 def _columns_of(row: dict[str, Any]) -> list[str]:
-    """The names in a row, which lies in an object ``Value`` where Avro's own JSON names types."""
+    """The names of a row's columns. Avro's own JSON, which names types, puts the row into a ``Value``."""
     for name, inner in row.items() if len(row) == 1 else ():
         if name.rpartition(".")[2] == "Value" and isinstance(inner, dict):
             return [f"{escaped(name)}.{escaped(column)}" for column in inner]
@@ -238,7 +244,7 @@ def _columns_of(row: dict[str, Any]) -> list[str]:
 
 
 def _payload(value: Any) -> Path:
-    """Where the event is: under ``payload``, beside its schema, nothing, or what a pipeline adds to each."""
+    """The path of the event: ``payload`` if it lies there, beside a schema or a pipeline's own members."""
     inner = value.get("payload") if isinstance(value, dict) else None
     if not isinstance(inner, dict):
         return ()
@@ -247,7 +253,7 @@ def _payload(value: Any) -> Path:
 
 
 def several_rows(count: int, *, is_bare: bool) -> UnreadableError:
-    """For an event about several rows; ``is_bare``: it is a JSON text of a file that holds nothing else."""
+    """The error for an event about several rows; ``is_bare``: the file holds events alone, not records."""
     return UnreadableError(
         f"one message about {count} rows, which are {count} keys",
         _SPLIT_BARE if is_bare else _SPLIT_IN_ENVELOPE,
@@ -255,7 +261,7 @@ def several_rows(count: int, *, is_bare: bool) -> UnreadableError:
 
 
 def _names_in(source: Any, prefix: str) -> dict[str, str]:
-    """The database, schema, table or collection that are named."""
+    """The names of database, schema, table or collection in ``source``, by field name with ``prefix``."""
     if not isinstance(source, dict):
         return {}
     names = ("db", "database", "schema", "table", "collection", "coll")
@@ -264,7 +270,7 @@ def _names_in(source: Any, prefix: str) -> dict[str, str]:
 
 
 def _untyped(value: Any) -> Any:
-    """A member's value, which Avro's own JSON puts in an object that names its type."""
+    """A member's value without the object in which Avro's own JSON wraps it to name its type."""
     is_typed = isinstance(value, dict) and (*value,) in (("string",), ("boolean",))
     return next(iter(value.values())) if is_typed else value
 
@@ -277,7 +283,7 @@ def _empties_table(kind: str) -> UnreadableError:
 
 
 def _check_op(op: Any) -> None:
-    """Raise UnreadableError for an event that calls what it does otherwise than Debezium."""
+    """Raise UnreadableError for an operation that Debezium does not have."""
     if op not in _OPS_OF_DEBEZIUM:
         raise UnreadableError(
             f"op {shown(op)} is none of Debezium's: nobody can tell whether the event deletes its row",

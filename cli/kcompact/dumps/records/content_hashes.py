@@ -1,9 +1,9 @@
 """Hashes by which values are compared: 128 bits, keyed with a secret of the run.
 
-Nobody who makes a dump can know the secret, so nobody can make two values with one hash. Most values are
-short, and for those many are hashed at once by SipHash-1-3 (Aumasson and Bernstein, 2012; with the 128-bit
-output of its authors' code); longer ones take BLAKE2b, one after the other. Where a dump is read by compiled
-loops, ``dumps/loops/hash_loops.py`` does the same.
+The author of a dump cannot know the secret, and so cannot make two values that have the same hash. Short
+values, which are most, are hashed many at once by SipHash-1-3 (Aumasson and Bernstein, 2012; with the 128-bit
+output of its authors' code). Values of more than LONGEST_OF_MANY bytes are hashed one by one with BLAKE2b.
+``dumps/loops/hash_loops.py`` computes the same hashes in compiled loops.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ import pyarrow as pa
 from kcompact.dumps.records.record import HASH_BYTES
 
 ABSENT = -1  # the length of a null
-LONGEST_OF_MANY = 1024  # bytes of a value that is hashed beside others
+LONGEST_OF_MANY = 1024  # bytes of the longest value that is hashed together with others
 SECRET_BYTES = 16
 NULL, VALUE = range(2)
-"""The first word of what is hashed: null has a hash of its own, which no bytes have."""
+"""The first word that is hashed, before the value itself: no value has the same hash input as null."""
 
 _WORD_BYTES = 8
 START = np.frombuffer(b"uespemosmodnarodarenegylsetybdet", np.uint64)
@@ -28,7 +28,7 @@ _FINAL_ROUNDS = 3
 
 
 def value_hashes(values: Sequence[bytes | None], secret: bytes) -> pa.Array:
-    """The hash of each value, as binary; ``secret`` has SECRET_BYTES. Raises ValueError for another one."""
+    """The hash of each value, as binary. Raises ValueError for a secret that is not of SECRET_BYTES."""
     lengths = np.array([ABSENT if value is None else len(value) for value in values], np.int64)
     short = [value if value and len(value) <= LONGEST_OF_MANY else b"" for value in values]
     sizes = np.array([len(value) for value in short], np.int64)
@@ -38,7 +38,7 @@ def value_hashes(values: Sequence[bytes | None], secret: bytes) -> pa.Array:
 
 
 def secret_words(secret: bytes) -> np.ndarray:
-    """A secret as two words (uint64): a loop would read past a shorter one. Raises ValueError."""
+    """The secret as two words (uint64). Raises ValueError for a shorter one: loops would read beyond it."""
     if len(secret) != SECRET_BYTES:
         raise ValueError(f"a secret of {len(secret)} bytes, not {SECRET_BYTES}")
     return np.frombuffer(secret, np.uint64)
@@ -47,7 +47,10 @@ def secret_words(secret: bytes) -> np.ndarray:
 def hashes_as_column(
     hashes: np.ndarray, lengths: np.ndarray, value_at: Callable[[int], bytes | memoryview], secret: bytes
 ) -> pa.Array:
-    """Hashes (uint64 of shape (rows, 2)) as binary, those of long values put in."""
+    """The hashes, uint64 of shape (rows, 2), as a binary column.
+
+    Those of values longer than LONGEST_OF_MANY bytes are computed here, and written into ``hashes``.
+    """
     for at in np.flatnonzero(lengths > LONGEST_OF_MANY).tolist():
         digest = blake2b(value_at(at), digest_size=HASH_BYTES, key=secret).digest()
         hashes[at] = np.frombuffer(digest, np.uint64)
@@ -60,7 +63,10 @@ def hashes_as_column(
 def _sip_hashes(
     data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, is_null: np.ndarray, key: np.ndarray
 ) -> np.ndarray:
-    """Of ranges of ``data``, which has eight bytes after the last one: uint64 of shape (rows, 2)."""
+    """The SipHash of ranges of ``data``, uint64 of shape (rows, 2); eight more bytes follow the last range.
+
+    Rows are sorted by length, longest first: each step takes one word of all rows that still have one.
+    """
     words = sizes // _WORD_BYTES
     order = np.argsort(-words, kind="stable")
     at, words, sizes = starts[order], words[order], sizes[order]
@@ -68,7 +74,7 @@ def _sip_hashes(
     state = _started(len(order), key)
     _take_in(state, np.where(is_null[order], NULL, VALUE).astype(np.uint64))
     for number in range(int(words.max(initial=0))):
-        several = int(np.searchsorted(-words, -number, side="left"))  # those with more words than that
+        several = int(np.searchsorted(-words, -number, side="left"))  # rows with a further word
         _take_in(state[:, :several], anywhere[at[:several] + number * _WORD_BYTES])
     bits = (sizes % _WORD_BYTES).astype(np.uint64) * _BYTE_BITS
     last = anywhere[at + words * _WORD_BYTES] & ((_ONE << bits) - _ONE)

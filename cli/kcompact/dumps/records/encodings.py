@@ -1,4 +1,4 @@
-"""How tools write bytes into text, and back: the bytes that a key or value stands for."""
+"""Decoders for the ways in which tools write the bytes of a key or value as text."""
 
 import ast
 import base64
@@ -17,7 +17,7 @@ class UnknownEncodingError(ValueError):
 
 
 def without_line_ends(text: bytes) -> bytes:
-    """Base64 that is broken into lines of equal length, as MIME has them, as a single line; else the text."""
+    """The text in a single line if it is broken into lines of equal length, as MIME breaks base64."""
     if b"\n" not in text:
         return text
     *lines, last = text.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")
@@ -29,9 +29,10 @@ def without_line_ends(text: bytes) -> bytes:
 
 
 def _base64(text: bytes) -> bytes:
-    """Standard base64, padded or not; in its one canonical spelling, so that plain words rarely pass.
+    """Decode standard base64, padded or not. Raises ValueError.
 
-    Spark's function base64() breaks it into lines of 76 characters.
+    Only the canonical spelling is accepted, so that plain words rarely pass for base64. Lines may be broken:
+    Spark's function base64() breaks them at 76 characters.
     """
     text = without_line_ends(text)
     decoded = base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
@@ -41,14 +42,14 @@ def _base64(text: bytes) -> bytes:
 
 
 def _spark_hex(text: bytes) -> bytes:
-    """Binary columns in Spark's CSV: ``[6B 31]``."""
+    """Decode a binary column of Spark's CSV, such as ``[6B 31]``. Raises ValueError."""
     if not (text.startswith(b"[") and text.endswith(b"]")):
         raise ValueError("not in brackets")
     return bytes.fromhex(text[1:-1].decode("ascii"))
 
 
 def _python(text: bytes) -> bytes:
-    """Bytes as Python prints them: ``b'k1'``."""
+    """Decode bytes as Python prints them, such as ``b'k1'``. Raises ValueError."""
     if not text.startswith(b"b"):
         raise ValueError("not a bytes literal")
     try:
@@ -61,7 +62,7 @@ def _python(text: bytes) -> bytes:
 
 
 def _no_text(text: bytes) -> bytes:
-    """Arrays of numbers: json_reader.py decodes them, and a text is none."""
+    """Raise ValueError: json_reader.py decodes arrays of numbers, and a text is none."""
     raise ValueError(f"not an array of bytes: {text!r}")
 
 

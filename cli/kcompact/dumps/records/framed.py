@@ -22,7 +22,7 @@ _CHUNK_BYTES = 16 << 20  # read at once to count lines
 
 
 class Frame(NamedTuple):
-    """One record as it is in the file; ``data`` are all of its bytes, a line end included."""
+    """One record as the file has it. ``data`` holds all of its bytes, including the line end."""
 
     position: int
     data: bytes
@@ -55,7 +55,10 @@ TOO_LARGE_HINT = (
 
 @dataclass(frozen=True)
 class TextShape:
-    """The shape that all layouts here share: the first ``start`` bytes (BOM, header line) are no record."""
+    """The shape that all framed layouts share. Records begin after ``start`` bytes (BOM, header line).
+
+    ``begin``, ``between`` and ``end`` are the bytes around records in an output file (``Layout.around``).
+    """
 
     start: int = 0
     begin: bytes = b""
@@ -66,47 +69,47 @@ class TextShape:
 
 
 Reader = Callable[[bytes, int], Record]
-"""A record by its content and its number in the split. Raises UnreadableError."""
+"""A function from a record's content and its number in the split to the Record. Raises UnreadableError."""
 
 
 class FramedLayout(Layout):
-    """A Layout whose subclasses find records (``frames``, ``plan``) and name what reads one (``reader``)."""
+    """A Layout whose subclasses find records (``frames``, ``plan``) and name a reader of single ones."""
 
     reader: ClassVar[Callable[..., Reader]]
-    """Called with file, notes and ``values``; if that is False, only whether a value is null matters."""
+    """Called with file, notes and ``values``: if False, it only matters whether a value is null."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """One range, where records can only be recognised from the first one on."""
+        """The whole file as one range: by default, records can only be recognised from the first one on."""
         del split_bytes
         return [(file.shape.start, file.data_bytes)]
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
-        """The error for a user: with the line, where all of the file is on this machine."""
+        """The error that a user sees; it names the line if the whole file is on this machine."""
         if bad.position is None or file.origin is not None:
             return super().refusal(file, bad)
         return InputError(f"{file.path}:{line_number(file.data_path, bad.position)}: {bad}", hint=bad.hint)
 
     @abstractmethod
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
-        """The records of a byte range. Raises UnreadableError where the range does not fall into records."""
+        """The records of a byte range. Raises UnreadableError where its bytes cannot be cut into records."""
 
     def content(self, data: bytes) -> bytes:
-        """The part of a record's bytes that a reader is given: without a line end, where there may be one."""
+        """The part of a record's bytes that a reader is given; layouts of lines leave out the line end."""
         return data
 
     def placed(self, file: DumpFile, position: int, record: Record) -> Record:
-        """The record, with what its place in the file adds to it."""
+        """The record, completed by facts that only its position in the file tells."""
         del file, position
         return record
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
-        """The records of the frames; a tombstone without a key belongs to the delete before it."""
+        """The records of the split that are asked for, as ``asked_for`` gives them."""
         return self._read_ranges(part, [part.split.byte_range], values=values)
 
     def index_ranges(
         self, part: SplitToIndex, ranges: Sequence[tuple[int, int]], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
-        """As ``index``, record by record, of the records in some ranges of the split alone."""
+        """As ``index``, one record after another, but only of records in the given ranges of the split."""
         records = until_reject(self._read_ranges(part, ranges, values=bool(extra)), part)
         yield from index_rows(records, part, extra)
 
@@ -133,7 +136,7 @@ class FramedLayout(Layout):
             raise
 
     def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
-        """The records, each read by itself."""
+        """The chosen records, each read by itself. Raises UnreadableError, with the position."""
         file, _, positions, record_bytes = chosen
         read = self._reader(file, notes, values=True)
         for ordinal, data in enumerate(read_ranges(file.data_path, positions, record_bytes)):
@@ -146,7 +149,7 @@ class FramedLayout(Layout):
             yield self.placed(file, position, record)
 
     def _reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> Reader:
-        """The reader, with what the value adds where the dialect asks for it."""
+        """The reader; where the dialect takes keys or deletes from values, it applies ``ValueKeys``, too."""
         read = self.reader(file, notes, values=values or file.dialect.reads_values)
         if not file.dialect.reads_values:
             return read
@@ -154,11 +157,11 @@ class FramedLayout(Layout):
         return lambda data, ordinal: keyed(read(data, ordinal))
 
     def around(self, file: DumpFile) -> tuple[bytes, bytes, bytes]:
-        """As the shape says."""
+        """The bytes before, between and after records, from the file's shape."""
         return file.shape.begin, file.shape.between, file.shape.end
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Copy the original bytes; a last line without a line end is given one."""
+        """Write the original bytes of the chosen records; a last line without a line end is given one."""
         file, _, positions, record_bytes = chosen
         if file.shape.between:
             return _copy_separated(chosen, out)
@@ -192,7 +195,7 @@ def last_byte(file: DumpFile) -> bytes:
 
 
 def _span(first: Entry, second: Entry) -> int:
-    """How many bytes two records take, one directly after the other, with what lies between."""
+    """The bytes from the begin of one record to the end of the next one, including bytes between them."""
     return second[0] + second[1] - first[0]
 
 

@@ -1,4 +1,4 @@
-"""Record headers in the shapes that tools give them (dump tools never agreed on one)."""
+"""Record headers, read from all the shapes in which tools write them."""
 
 import base64
 import re
@@ -36,13 +36,14 @@ def decode_headers(
     names_encoding: str = "text",
     separator: str | None = None,
 ) -> Headers:
-    """Headers from a parsed JSON value or a CSV cell, told apart by their shape. Raises ValueError.
+    """The headers in a parsed JSON value or a CSV cell, whose shape is recognised. Raises ValueError.
 
-    ``encoding`` is that of the header values, ``errors`` the codec error handler of the text around them.
-    ``named``: in a list of objects each member is a header, whatever its name, such as "key".
-    ``names_encoding`` is that of names in structs of Key and Value, of which the values are base64.
-    ``separator`` stands between name and value where headers are printed; None: a colon or an equals sign.
-    In a list of texts, too, which without it are names and values in turn.
+    * ``encoding``: of the header values.
+    * ``errors``: the codec error handler of the text around them.
+    * ``named``: in a list of objects, each member is a header, even one that is called "key".
+    * ``names_encoding``: of names in Go's structs of Key and Value, whose values are always base64.
+    * ``separator``: between name and value in printed headers; None: a colon or an equals sign. With a
+      separator a list of texts has one header in each; without one, names and values take turns.
     """
     to_bytes = _value_decoder(encoding, errors)
     if named and isinstance(raw, list) and all(isinstance(item, dict) for item in raw):
@@ -54,7 +55,7 @@ def decode_headers(
     else:
         headers = _by_shape(raw, to_bytes, separator, names_encoding)
     for name, _ in headers:
-        name.encode("utf-8", "surrogateescape")  # half a character is no name
+        name.encode("utf-8", "surrogateescape")  # raises for half a character, which is no name
     return headers
 
 
@@ -66,20 +67,20 @@ def bytes_of_numbers(numbers: Any) -> bytes:
 
 
 def bytes_of_array(numbers: Any) -> bytes:
-    """The bytes of an array of numbers, from -128 or from 0 on. Raises ValueError."""
+    """The bytes of an array of numbers, signed (-128 to 127) or unsigned (0 to 255). Raises ValueError."""
     if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
         raise ValueError("not an array of bytes")
     return bytes(number + 256 if _LEAST_BYTE <= number < 0 else number for number in numbers)
 
 
 def keeps_no_order(raw: Any) -> bool:
-    """Whether several headers come as an object or a map, whose order need not be that of the record."""
+    """Whether several headers are in an object or a map, whose order need not be the record's order."""
     is_map = isinstance(raw, dict) or (isinstance(raw, list) and all(type(item) is tuple for item in raw))
     return is_map and len(raw) > 1 and "isReadOnly" not in raw
 
 
 def is_buffer(value: Any) -> bool:
-    """Whether Node's JSON.stringify wrote it of bytes."""
+    """Whether the value is a Buffer of bytes as Node's JSON.stringify writes it."""
     return type(value) is dict and value.get("type") == "Buffer" and isinstance(value.get("data"), list)
 
 
@@ -101,9 +102,10 @@ def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None, names_encoding
 
 
 def _from_java(entries: Any) -> Headers:
-    """The fields of Java's RecordHeaders: values are base64 as Jackson writes bytes, or numbers as Gson does.
+    """Headers from the fields of Java's RecordHeaders. Raises ValueError.
 
-    Raises ValueError. What is still in the buffer of a header that nobody has read is not its value.
+    Values are base64, as Jackson writes bytes, or numbers, as Gson does. A header that was never read before
+    it was written still has its bytes in a buffer, and no value.
     """
     to_bytes = _value_decoder("base64", "surrogatepass")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -129,7 +131,10 @@ def _name_of(raw: Any) -> str:
 
 
 def _each(value: Any) -> list[Any]:
-    """The values of a name: Vector writes a list of texts, KafkaJS buffers. One of numbers is one value."""
+    """The values of a header name that may have several.
+
+    Vector writes them as a list of texts, KafkaJS as a list of buffers. A list of numbers is a single value.
+    """
     items = value if isinstance(value, list) else []
     is_several = items and all(item is None or isinstance(item, str) or is_buffer(item) for item in items)
     return items if is_several else [value]
@@ -156,7 +161,7 @@ def _value_decoder(encoding: str, errors: str) -> ToBytes:
 
 
 def _console_text(value: dict[str, Any]) -> Any:
-    """A header's payload, which Redpanda Console puts in quotes, as its size tells."""
+    """A header's payload, without the quotes that Redpanda Console puts around some: its size shows which."""
     payload, size = value["payload"], value.get("size")
     if not isinstance(payload, str) or type(size) is not int or len(payload.encode()) == size:
         return payload
@@ -167,7 +172,7 @@ def _console_text(value: dict[str, Any]) -> Any:
 
 
 def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
-    """As JSON or Python, or as kcat -f and kafka-console-consumer print them, which quote nothing."""
+    """Headers from text: JSON, Python's repr, or unquoted, as kcat -f and kafka-console-consumer print."""
     if is_none(text):
         return ()
     if is_printed_by_java(text):
@@ -204,29 +209,29 @@ def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Header
 
 
 def extras_of(raw: Any) -> set[str]:
-    """Members of headers in a list of objects that are no name or value, and tell no encoding."""
+    """Names of members in a list of header objects that are neither name, value nor encoding of a header."""
     items = [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
     names = {name for item in items if (own := _name_member(item)) for name in item.keys() - {own}}
     return names - _HEADER_MEMBERS
 
 
 def has_members(item: Any) -> bool:
-    """Whether an object has its header's name and value as members, not a name alone: ``{NAME: value}``."""
+    """Whether a header's object has members for its name and its value, unlike ``{NAME: value}``."""
     return isinstance(item, dict) and len(item) > 1
 
 
 def is_struct(item: Any) -> bool:
-    """Whether it is a header as Go marshals its struct: ``{"Key": "name", "Value": "base64"}``."""
+    """Whether the item is a header as Go marshals its struct: ``{"Key": "name", "Value": "base64"}``."""
     return isinstance(item, dict) and item.keys() == {"Key", "Value"} and isinstance(item["Key"], str)
 
 
 def has_other_names(item: Any) -> bool:
-    """Whether an object looks like one header whose name and value are called otherwise, such as k and v."""
+    """Whether an object looks like one header with other member names for name and value, such as k and v."""
     return isinstance(item, dict) and _OTHER_NAMES.fullmatch(" ".join(sorted(item))) is not None
 
 
 def _name_member(item: dict[str, Any]) -> str | None:
-    """The member that holds the name of the one header that an object is; None where each member is one."""
+    """The member that holds the header's name; None if each member of the object is a header of its own."""
     if isinstance(item.get("key"), str) or is_buffer(item.get("key")):
         return "key"
     return "name" if "value" in item and isinstance(item.get("name"), str) else None
@@ -239,7 +244,7 @@ def _value_of(item: dict[str, Any], to_bytes: ToBytes) -> bytes | None:
     if not {"value", "stringValue"} & item.keys() and len(item) > 1:
         raise ValueError("a header whose value has another name")
     value = item.get("value", item.get("stringValue"))  # Control Center's until 2022
-    if value is None and item.get("valueBuffer") is not None:  # Java's, that nobody has read
+    if value is None and item.get("valueBuffer") is not None:  # Java's, never read before it was written
         raise ValueError("a header whose value is in a buffer")
     if isinstance(value, str) and (encoding := marked_encoding(item.get("encoding"))):
         return ENCODINGS[encoding](value.encode("utf-8", "surrogateescape"))

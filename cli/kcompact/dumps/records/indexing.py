@@ -1,4 +1,4 @@
-"""Decoded records become index rows: one by one, the exact way, or the columns of many records at once."""
+"""From decoded records to index rows, and the columns of many records computed at once."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -31,13 +31,13 @@ from kcompact.dumps.records.record import (
 Entry = tuple[int, int, Record]  # position, record_bytes, record
 _BATCH_ROWS = 16_384
 _GATHERED_BYTES = 1 << 20
-_BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
+_BATCH_OVERHEAD_BYTES = 61  # of every batch, whatever its records (R40)
 _RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
 _DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
 
 
 def index_rows(items: Iterable[Entry], part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-    """Rows of ``index_schema(extra)`` for records in the order of their split; notes learn the logs."""
+    """Rows of ``index_schema(extra)`` for records in the order of their split; their logs are noted."""
     schema = index_schema(extra)
     log_ids: dict[tuple[str, int], int] = {}
     rows = iter(items)
@@ -59,7 +59,7 @@ def index_rows(items: Iterable[Entry], part: SplitToIndex, extra: frozenset[str]
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows, those of many small batches in one: each batch costs its readers a millisecond."""
+    """The same rows with small batches joined, as each batch costs its readers a millisecond."""
     waiting: list[pa.RecordBatch] = []
     waiting_bytes = 0
     for batch in batches:
@@ -73,7 +73,7 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _in_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.concat_batches(batches) if len(batches) > 1 else batches[0]  # which need not be copied
+    return pa.concat_batches(batches) if len(batches) > 1 else batches[0]  # a single one need not be copied
 
 
 def _extra_column(name: str, records: list[Record], part: SplitToIndex) -> Any:
@@ -98,14 +98,14 @@ def _fixed_columns(chunk: list[Entry], split_id: int) -> list[list[Any]]:
 
 
 def log_bytes(record: Record) -> int:
-    """Size of the record alone in an uncompressed v2 batch (R40)."""
+    """Bytes of an uncompressed v2 batch that holds this record alone (R40)."""
     body = _RECORD_OVERHEAD_BYTES + _sized(record.key) + _sized(record.value)
     body += headers_log_bytes(record.headers)
     return _BATCH_OVERHEAD_BYTES + _varint_bytes(body) + body
 
 
 def headers_log_bytes(headers: Headers) -> int:
-    """Size of a record's headers and their count in a v2 batch."""
+    """Bytes of a record's headers, with their count, in a v2 batch."""
     sizes = (_sized(name.encode("utf-8", "surrogateescape")) + _sized(value) for name, value in headers)
     return _varint_bytes(len(headers)) + sum(sizes)
 
@@ -115,7 +115,7 @@ def _sized(data: bytes | None) -> int:
 
 
 def _varint_bytes(value: int) -> int:
-    """Bytes of a zigzag varint of a value that is not negative."""
+    """The length of a zigzag varint, for a value that is not negative."""
     return max(1, ((value << 1).bit_length() + 6) // 7)
 
 
@@ -147,22 +147,22 @@ EXTRA: dict[str, Callable[[Record], Any]] = {
     "value_kind": lambda record: value_kind(record.value),
     "is_debezium_delete": lambda record: is_debezium_delete(record.value),
 }
-"""The function that computes each of EXTRA_FIELDS, but for ``value_hash``, which is of many at once."""
+"""A function for each of EXTRA_FIELDS except ``value_hash``, which is computed for many records at once."""
 
 
 def may_hold_replacements(rows: pa.RecordBatch) -> bool:
-    """Whether there are keys that are not all of ASCII, and could hold U+FFFD."""
+    """Whether any key has a byte of 0xEF or more, without which no key has U+FFFD; a quick test."""
     data = rows.column("key").buffers()[2]
     return data is not None and np.frombuffer(data, np.uint8).max(initial=0) >= REPLACEMENT[0]
 
 
 def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
-    """Count keys with U+FFFD (a rewriting tool between the exporter and us may have put it there)."""
+    """Count keys with U+FFFD, which a tool that rewrote the dump may have put in place of other bytes."""
     notes.count("replacement_keys", pc.sum(pc.match_substring(rows.column("key"), REPLACEMENT)).as_py() or 0)
 
 
 def count_time_steps(rows: pa.RecordBatch, notes: SplitNotes) -> None:
-    """Count the records of each log that are earlier than the one before them, and those that are later."""
+    """Count records with an earlier timestamp than the one before them in the same log, and later ones."""
     log_ids = rows.column("log_id").to_numpy()
     order = np.argsort(log_ids, kind="stable")
     steps = np.diff(rows.column("timestamp_ms").to_numpy()[order])[np.diff(log_ids[order]) == 0]
@@ -171,19 +171,22 @@ def count_time_steps(rows: pa.RecordBatch, notes: SplitNotes) -> None:
 
 
 CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_hash"})
-"""Columns of EXTRA_FIELDS that can be computed for many records at once."""
+"""The columns of EXTRA_FIELDS that can be computed for many records at once."""
 
-_VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # zigzag doubles: 64, 8192, ...
+_VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # least value of 2 bytes, of 3, ...
 
 
 def log_bytes_of(key_bytes: np.ndarray, value_bytes: np.ndarray, headers_bytes: np.ndarray) -> pa.Array:
-    """As ``log_bytes`` of records with keys and values of these lengths in bytes (ABSENT: null)."""
+    """``log_bytes`` (int32) of records from the lengths of keys and values in bytes (ABSENT: null).
+
+    ``headers_bytes`` are those of ``headers_log_bytes``.
+    """
     body = _RECORD_OVERHEAD_BYTES + _all_sized(key_bytes) + _all_sized(value_bytes) + headers_bytes
     return pa.array((_BATCH_OVERHEAD_BYTES + _all_varint_bytes(body) + body).astype(np.int32))
 
 
 def lengths_of(values: pa.Array) -> np.ndarray:
-    """The length of each binary value, ABSENT for null."""
+    """The length in bytes of each binary value, as int64; ABSENT for null."""
     offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
     is_null = flags_of(values.is_null())
     return np.where(is_null, ABSENT, np.diff(offsets).astype(np.int64))
@@ -195,7 +198,7 @@ def _all_sized(lengths: np.ndarray) -> np.ndarray:
 
 
 def _all_varint_bytes(values: np.ndarray) -> np.ndarray:
-    """Bytes of a zigzag varint of values that are not negative and below 2**34."""
+    """The lengths of zigzag varints, for values that are not negative and below 2**34."""
     if values.max(initial=0) < len(_SMALL_VARINT_BYTES):
         return _SMALL_VARINT_BYTES[values]
     return _varint_groups(values)
@@ -205,4 +208,4 @@ def _varint_groups(values: np.ndarray) -> np.ndarray:
     return 1 + np.searchsorted(_VARINT_STEPS, values, side="right")
 
 
-_SMALL_VARINT_BYTES = _varint_groups(np.arange(1 << 16)).astype(np.int8)  # of nearly all, without a search
+_SMALL_VARINT_BYTES = _varint_groups(np.arange(1 << 16)).astype(np.int8)  # most are in this table: no search

@@ -1,4 +1,4 @@
-"""A file of a dump and its splits, as layouts are asked about them, and what is noted of a split."""
+"""The classes that layouts work on: a file of a dump, its splits, and the notes made on a split."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,9 +37,9 @@ class DumpFile:
     start_offset: int | None = None
     notes: tuple[str, ...] = ()  # what was assumed; shown to the user once
     topics: frozenset[str] = frozenset()  # ReadOptions.topics: records of others are not indexed; empty: all
-    partitions: tuple[range, ...] = ()  # likewise
+    partitions: tuple[range, ...] = ()  # ReadOptions.partitions, likewise
     left_out: LeftOut = NOTHING_LEFT_OUT  # records of these logs are not indexed
-    origin: Origin | None = None  # where each task gets it from, if it is on no disk as plain bytes
+    origin: Origin | None = None  # where each task gets the file, if no disk has it as plain bytes
     dump_bytes: int = 0  # data_bytes of all files of the dump: compiled loops only pay for large ones
 
     @property
@@ -48,7 +48,7 @@ class DumpFile:
         return not (self.topics or self.partitions) and self.left_out == NOTHING_LEFT_OUT
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Whether the user asked for records of this log (``--topic``, ``--partitions``) and it is there."""
+        """Whether the user asked for this log (``--topic``, ``--partitions``) and it is not left out."""
         is_asked_for = (not self.topics or topic in self.topics) and (
             not self.partitions or any(partition in numbers for numbers in self.partitions)
         )
@@ -65,13 +65,13 @@ class Split(NamedTuple):
 
     @property
     def byte_range(self) -> tuple[int, int]:
-        """Where it starts and ends."""
+        """Where the split starts and ends."""
         return self.start, self.end
 
 
 @dataclass(frozen=True)
 class Reject:
-    """A record that cannot be read: where (byte position in the plain file), why, and what to do."""
+    """A record that cannot be read: its byte position in the plain file, the reason, and what to do."""
 
     position: int
     reason: str
@@ -79,18 +79,19 @@ class Reject:
 
 
 PARSED_VALUES, FILLED_HEADERS = "parsed values", "filled headers"
-"""In ``SplitNotes.fields_seen``, beside roles: records whose value is JSON within JSON, not a text of it.
+"""Entries of ``SplitNotes.fields_seen`` beside roles.
 
-And that there are headers, where an index has ``headers_hash``: not how many.
+PARSED_VALUES counts records whose value is nested JSON, not JSON as text. FILLED_HEADERS is there if any
+record has headers, where index rows have ``headers_hash``; its count means nothing.
 """
 
 
 @dataclass
 class SplitNotes:
-    """Notes on a split, made while it is indexed. The layout fills it, the engine carries it to the driver.
+    """Notes on a split: the layout makes them while it indexes, the engine carries them to the driver.
 
-    After a reject a layout may stop. ``counts`` are warnings by name (``CountName``), ``examples`` a few of
-    each, printable.
+    After a reject a layout may stop. ``counts`` are warnings by name (``CountName``), ``examples`` a few
+    printable ones of each.
     """
 
     logs: dict[int, LogName] = field(default_factory=dict)  # by log_id
@@ -100,31 +101,34 @@ class SplitNotes:
     fields_seen: dict[str, int] = field(default_factory=dict)  # records that have a key, value, ...
     examples: dict[CountName, list[str]] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)  # topic -> tables whose rows its events change
-    key_type: str | None = None  # of typed keys, as equal bytes may be two keys; None: bytes compare right
+    key_type: str | None = None  # of typed keys: equal bytes of two types are two keys; None: bytes tell all
 
     def count(self, name: CountName, more: int = 1) -> None:
-        """Count so many more in ``counts``; none leave it as it is."""
+        """Add ``more`` to the count of that name; 0 makes no entry."""
         if more:
             self.counts[name] = self.counts.get(name, 0) + more
 
     def doubt_headers(self) -> None:
-        """Some may differ from another tool's. Not how many, as loops read equal ones once."""
+        """Note that headers may differ from another tool's; uncounted, as loops decode equal ones once."""
         self.counts.setdefault("doubtful_headers", 1)
 
     def see(self, role: str, more: int = 1) -> None:
-        """Likewise in ``fields_seen``."""
+        """Add ``more`` to the records in ``fields_seen`` that have this role; 0 makes no entry."""
         if more:
             self.fields_seen[role] = self.fields_seen.get(role, 0) + more
 
 
 @dataclass
 class ConversionNotes(SplitNotes):
-    """Notes on records that are converted: also the ``fields_beside`` the parts of a record, in order."""
+    """Notes on records that are converted.
+
+    ``fields_beside`` are the names of fields that are no part of a record, in order of appearance.
+    """
 
     fields_beside: dict[str, None] = field(default_factory=dict)
 
     def doubt_headers(self) -> None:
-        """The output has them as the dump has them."""
+        """Nothing to note: the output has the headers as the dump has them."""
 
     def __bool__(self) -> bool:
         """Whether there is anything to tell the user."""
@@ -132,15 +136,16 @@ class ConversionNotes(SplitNotes):
 
 
 NeedsExtra = Callable[["pa.RecordBatch"], np.ndarray]
-"""Of rows of INDEX_SCHEMA: which of them are wanted with columns of EXTRA_FIELDS, as flags."""
+"""A function from rows of INDEX_SCHEMA to flags: which of them need the columns of EXTRA_FIELDS, too."""
 
 
 class SplitToIndex(NamedTuple):
-    """A split, the file it is a part of, and where to note what is found beside its rows.
+    """A split, the file it is a part of, and the notes to fill while it is indexed.
 
-    ``hash_secret`` is the run's, for whom ``value_hash`` is asked for. Columns of EXTRA_FIELDS may be null in
-    rows that ``needs_extra`` leaves out; None: in none. ``values_as_json``: values have the same
-    ``value_hash`` where they are the same JSON, however spelt.
+    ``hash_secret`` is the run's secret for ``value_hash``; only needed where that column is asked for.
+    ``needs_extra`` flags the rows that need their columns of EXTRA_FIELDS, which may be null in other rows;
+    None: all rows need them. With ``values_as_json``, values that are the same JSON have the same
+    ``value_hash``, however they are spelt.
     """
 
     file: DumpFile
@@ -152,7 +157,7 @@ class SplitToIndex(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Records of a split by two columns of INDEX_SCHEMA, in the order in which they are wanted."""
+    """Records of a split, named by two columns of INDEX_SCHEMA, in the order in which they are wanted."""
 
     file: DumpFile
     split: Split

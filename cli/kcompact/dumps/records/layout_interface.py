@@ -24,22 +24,29 @@ Item = TypeVar("Item")
 
 
 class Layout(ABC):
-    """One way in which a file holds records. One module per layout, registered in ``LAYOUTS``."""
+    """One way in which a file holds records. Each layout has a module and is registered in ``LAYOUTS``."""
 
     @abstractmethod
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """Byte ranges (start, end) that cover all records, cut near ``split_bytes``; one if unsplittable."""
+        """Byte ranges (start, end) of about ``split_bytes`` that cover all records.
+
+        A single range if the file cannot be split.
+        """
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
-        """As ``plan``, of an open file of which little is read; None: nearly all would have to be."""
+        """The ranges of ``plan`` for an open file, from a few reads of it.
+
+        None if nearly all of the file would have to be read for that.
+        """
         del file, source, split_bytes
         return None
 
     @abstractmethod
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
-        """The records that are asked for, one by one. Raises UnreadableError, with the position.
+        """The records of the logs that the user asked for, one by one.
 
-        Without ``values``, a value may come out as any bytes or None.
+        If ``values`` is False, a value may come out as any bytes or None. Raises UnreadableError, with the
+        position.
         """
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
@@ -53,15 +60,16 @@ class Layout(ABC):
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
-        """As ``index`` of one after another, for small parts of files that are alike (``index_pass.py``).
+        """The rows of ``index`` for several parts, in order: small parts of files that are alike.
 
-        A batch may hold rows of several parts. After a reject nothing more may come.
+        A batch may hold rows of several parts. After a reject no further rows need to come. The caller is
+        ``index_pass.py``.
         """
         for part in parts:
             yield from self.index(part, extra)
 
     def records(self, file: DumpFile, split: Split, notes: SplitNotes | None = None) -> Iterator[Entry]:
-        """Every record, decoded in full. Raises InputError."""
+        """All records of a split that are asked for, decoded in full. Raises InputError."""
         notes = SplitNotes() if notes is None else notes
         try:
             yield from self.read(SplitToIndex(file, split, notes), values=True)
@@ -71,17 +79,18 @@ class Layout(ABC):
     def decode(self, chosen: Chosen, notes: SplitNotes | None = None) -> Iterator[Record]:
         """The chosen records, decoded in full for a conversion. Raises InputError.
 
-        All are read, and noted, where one tells something of another.
+        Where reading a record depends on those before it (``Dialect.in_order``), the whole split is read, and
+        notes are about all of its records.
         """
         notes = SplitNotes() if notes is None else notes
         decode = self._decode_in_order if chosen.file.dialect.in_order else self.decode_alone
         try:
             yield from decode(chosen, notes)
-        except UnreadableError as bad:  # perhaps in what the index did not look at
+        except UnreadableError as bad:  # perhaps in a field that the index did not look at
             raise self.refusal(chosen.file, bad) from bad
 
     def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
-        """As ``decode``, of records that need no others. Raises UnreadableError, with the position."""
+        """As ``decode``, where each record can be read alone. Raises UnreadableError, with the position."""
         return self._decode_in_order(chosen, notes)
 
     def _decode_in_order(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
@@ -95,31 +104,32 @@ class Layout(ABC):
             yield from (by_position[position] for position in chosen.positions.tolist())
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
-        """The error for a user."""
+        """The error that a user sees for a record that cannot be read."""
         return InputError(f"{file.path}: {self.place(bad.position or 0)}: {bad}", hint=bad.hint)
 
     def place(self, position: int) -> str:
-        """How messages name a position where there are no lines."""
+        """The position as messages name it, for files that have no lines."""
         return f"byte {position}"
 
     @abstractmethod
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Write the original bytes of the chosen records; return the bytes written.
+        """Write the original bytes of the chosen records in the order given; return the bytes written.
 
-        Positions usually ascend; where they do not (an input out of offset order), the order given counts.
+        Positions usually ascend; they do not for an input that is out of offset order.
         """
 
     def around(self, file: DumpFile) -> tuple[bytes, bytes, bytes]:
-        """The bytes of an output file before, between and after non-empty fragments.
+        """The bytes of an output file before, between and after fragments that are not empty.
 
-        A header line or an Avro header with the input's metadata; ``[``, ``,`` and ``]`` of an array.
+        For example a header line, an Avro header with the input's metadata, or ``[``, ``,`` and ``]`` of a
+        JSON array.
         """
         del file
         return b"", b"", b""
 
 
 def until_reject(items: Iterable[Item], part: SplitToIndex) -> Iterator[Item]:
-    """Whatever is read of a part, until something cannot be read, which notes learn."""
+    """The items before the first one that cannot be read, which the part's notes get as a reject."""
     try:
         yield from items
     except UnreadableError as bad:
@@ -129,10 +139,10 @@ def until_reject(items: Iterable[Item], part: SplitToIndex) -> Iterator[Item]:
 def asked_for(
     entries: Iterable[Entry], part: SplitToIndex, together: Callable[[Entry, Entry], int] | None = None
 ) -> Iterator[Entry]:
-    """The records of logs that the user asked for; notes learn of the other logs.
+    """The records of the logs that the user asked for; the other logs are noted as left out.
 
-    Where keys are those of change events' rows, a tombstone without a key belongs to the delete before it;
-    ``together`` says how many bytes the two take (None: the sum of both).
+    Where keys are made of the rows in change events, a tombstone without a key is merged into the delete
+    before it; ``together`` gives the bytes that both take (None: the sum of both sizes).
     """
     entries = _wanted(entries, part)
     if not _are_joined(part.file):
@@ -146,9 +156,9 @@ def _are_joined(file: DumpFile) -> bool:
 
 
 def with_tombstones(chosen: Chosen, entries: Callable[[SplitToIndex], Iterable[Entry]]) -> Chosen:
-    """The same records, with the tombstone behind each delete that it belongs to, as records of their own.
+    """The chosen records, with the tombstones that ``asked_for`` had merged as separate records again.
 
-    ``entries`` reads all records of a split.
+    Each comes directly after its delete. ``entries`` reads all records of a split.
     """
     if not _are_joined(chosen.file) or not len(chosen.positions):
         return chosen
@@ -182,9 +192,10 @@ def _wanted(entries: Iterable[Entry], part: SplitToIndex) -> Iterator[Entry]:
 def _joined_tombstones(
     entries: Iterable[Entry], notes: SplitNotes, together: Callable[[Entry, Entry], int]
 ) -> Iterator[Entry]:
-    """The records, in which a null without a key directly after a delete is merged into that delete.
+    """The records, where a null without a key directly after a delete is merged into that delete.
 
-    It is the delete's tombstone, but does not say so itself, so the two stay or go together.
+    Such a null is the tombstone of the delete's row, which only the delete names: both have to stay or go
+    together.
     """
     last: Entry | None = None
     for entry in entries:

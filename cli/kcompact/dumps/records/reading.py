@@ -1,4 +1,4 @@
-"""From fields, however they were parsed, to a Record: what JSON, CSV and text have in common."""
+"""From parsed fields to the parts of a Record: the rules that JSON, CSV and text have in common."""
 
 import re
 from collections.abc import Iterable
@@ -60,30 +60,33 @@ _LONGEST_NULL = 24  # bytes of a word
 
 
 class Missing:
-    """A field that is not there; not the same as one that is null."""
+    """The type of MISSING, which stands for a field that is not there (a null field is None)."""
 
 
 MISSING = Missing()
 
 
 class FieldRules:
-    """Reads the parts of a record that need no knowledge of the layout; counts what is worth a note."""
+    """Makes the parts of a record from parsed fields, in any layout, and counts what is worth a note.
+
+    The methods named ``to_...`` raise UnreadableError for a field that is not valid.
+    """
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, keys_of_values: bool = False) -> None:
         self.file = file
         self.dialect: Dialect = file.dialect
         self.notes = notes
-        self._counts_keys = keys_of_values or not self.dialect.key_fields  # else nobody asks for them
+        self._counts_keys = keys_of_values or not self.dialect.key_fields  # else made of values, not these
         self.topic = file.topic
         self.partition = file.partition
         self._decoders = {role: ENCODINGS[self.dialect.of(role).encoding] for role in DATA_ROLES}
         self._literals = frozenset(word.encode() for word in self.dialect.null_words)
         self._literal = (self.dialect.null_literal or "").encode()
-        # In Kafka, by a field.
+        # Roles beside which a field tells the size that the key or value has in Kafka.
         self.sized = {role for role in DATA_ROLES if is_size(self.dialect.of(role).error or "", role)}
 
     def count(self, name: CountName, example: str | None = None) -> None:
-        """One more of what ``name`` counts."""
+        """Add 1 to the count of that name, and keep the example if there are few yet."""
         self.notes.count(name)
         if example is not None:
             examples = self.notes.examples.setdefault(name, [])
@@ -92,17 +95,17 @@ class FieldRules:
 
     @property
     def is_conversion(self) -> bool:
-        """Whether records are read for another format, and notes learn what it leaves out."""
+        """Whether records are read to be written in another format; notes then tell which fields it lacks."""
         return isinstance(self.notes, ConversionNotes)
 
     def see_beside(self, names: Iterable[str]) -> None:
-        """A record has fields that are no part of it, which a conversion leaves out."""
+        """Note fields that are no part of a record, if this is a conversion, which leaves them out."""
         if isinstance(self.notes, ConversionNotes):
             room = MOST_BESIDE - len(self.notes.fields_beside)
             self.notes.fields_beside |= dict.fromkeys(islice(names, max(0, room)))
 
     def see(self, role: str) -> None:
-        """One more record has the field of this role."""
+        """Count one more record that has the field of this role."""
         if role == "key" and not self._counts_keys:
             return
         self.notes.see(role)
@@ -202,14 +205,17 @@ class FieldRules:
         return headers
 
     def null_or_empty(self, role: DataRole, form: NullForm, beside: Any = MISSING) -> bytes | None:
-        """The key or value that a "missing" or "empty" one stands for, or the size ``beside`` it says."""
+        """The key or value that a field of this form ("missing", "empty", ...) stands for.
+
+        ``beside`` is the field with the size in Kafka, if there is one: a size of null settles it.
+        """
         if role in self.sized and is_size_of_null(beside):
             return None
         self.count(ComposedName(f"{form}_{role}"))
         return None if form in self.dialect.of(role).nulls else b""
 
     def is_literal(self, text: bytes, role: str) -> bool:
-        """Whether text is the dialect's word for null."""
+        """Whether text is a word for null in this dialect; counts it if so."""
         if text not in self._literals or (role == "key" and not self.dialect.literal_keys):
             return False
         self.count(ComposedName(f"literal_{role}"))
@@ -218,7 +224,7 @@ class FieldRules:
         return True
 
     def stored(self, data: bytes, role: DataRole, beside: Any = MISSING) -> bytes | None:
-        """The key or value that bytes of a typed format stand for, which tells null itself."""
+        """The key or value that bytes of a typed format stand for; such formats have a null of their own."""
         if not data:
             if "empty" in self.dialect.of(role).doubtful or role in self.sized:
                 return self.null_or_empty(role, "empty", beside)
@@ -226,14 +232,14 @@ class FieldRules:
         return None if self.is_literal(data, role) else data
 
     def refuse_delete(self, flag: Any, value: bytes | None) -> None:
-        """Raise UnreadableError where the dialect's ``delete_flag`` is set beside a value that is no null."""
+        """Raise UnreadableError where the dialect's ``delete_flag`` is set although the value is not null."""
         if flag is not MISSING and value is not None and str(flag).lower() in FLAGS_SET:
             raise UnreadableError(
                 *marked_deletes([str(self.dialect.delete_flag)], str(self.dialect.value.place))
             )
 
     def refuse_error(self, reason: Any, role: DataRole) -> None:
-        """Raise UnreadableError where a field gives the reason why the key or value is not there."""
+        """Raise UnreadableError where a field says why the tool did not export the key or value."""
         if reason is not MISSING and says_why(reason):
             field, is_json = self.dialect.of(role).error, self.file.layout in JSON
             raise UnreadableError(*not_exported(str(field), reason, role, is_json=is_json))
@@ -251,7 +257,7 @@ class FieldRules:
             ) from error
 
     def decoded(self, text: bytes, role: DataRole, encoding: str | None = None) -> bytes:
-        """The bytes that encoded text stands for; by default in the dialect's encoding."""
+        """The bytes that text in ``encoding`` stands for (None: the dialect's). Raises UnreadableError."""
         try:
             return (ENCODINGS[encoding] if encoding else self._decoders[role])(text)
         except ValueError as error:
@@ -271,7 +277,7 @@ class FieldRules:
     def check_key(self, key: bytes, offset: int) -> None:
         """Count keys in which some bytes were replaced by U+FFFD: several keys may look alike."""
         if self._counts_keys and REPLACEMENT in key and not self.dialect.byte_exact:
-            place = "" if self.dialect.offset is None else f"offset {offset}: "  # numbers are not known yet
+            place = "" if self.dialect.offset is None else f"offset {offset}: "  # it is numbered later
             self.count("lossy_keys", f"{place}{key.decode('utf-8', 'replace')[:60]}")
 
     def check_numbers(self, key: bytes) -> None:

@@ -46,16 +46,16 @@ INDEX_SCHEMA = pa.schema(
 
 
 def are_tombstones(rows: pa.RecordBatch | pa.Table) -> Flags:
-    """Which index rows delete a key: a null without a key deletes nothing."""
+    """Flags of the index rows that delete a key; a null value in a record without a key deletes nothing."""
     return flags_of(rows.column("is_tombstone")) & flags_of(rows.column("key").is_valid())
 
 
 EXTRA_FIELDS = {
     field.name: field
     for field in [
-        pa.field("log_bytes", pa.int32(), nullable=False),  # R40: alone in an uncompressed v2 batch
+        pa.field("log_bytes", pa.int32(), nullable=False),  # R40: of an uncompressed v2 batch of it alone
         pa.field("is_control", pa.bool_(), nullable=False),
-        pa.field("value_hash", pa.binary(), nullable=False),  # content_hashes.py: of the value alone
+        pa.field("value_hash", pa.binary(), nullable=False),  # of the value alone: content_hashes.py
         pa.field("headers_hash", pa.binary(), nullable=False),  # headers_hash(record.headers)
         pa.field("value_kind", pa.int8(), nullable=False),  # VALUE_* below
         pa.field("is_debezium_delete", pa.bool_(), nullable=False),  # op "d" in a Debezium envelope
@@ -75,18 +75,18 @@ def index_schema(extra: frozenset[str] = frozenset()) -> pa.Schema:
 
 
 def log_id_of(topic: str, partition: int) -> int:
-    """A signed 64-bit name of a log that every worker computes alike, without agreeing on a table first."""
+    """The signed 64-bit id of a log, a hash of topic and partition: all workers compute the same one."""
     digest = hashlib.blake2b(f"{topic}\0{partition}".encode("utf-8", "surrogateescape"), digest_size=8)
     return int.from_bytes(digest.digest(), "big", signed=True)
 
 
 def headers_hash(headers: tuple[tuple[str, bytes | None], ...]) -> bytes:
-    """128 bits over names and values of all headers, in their order; nothing at all for none."""
+    """A 128-bit hash of the names and values of all headers, in order; empty bytes if there are none."""
     if not headers:
         return b""
     digest = hashlib.blake2b(digest_size=HASH_BYTES)
     for name, value in headers:
         for part in (name.encode("utf-8", "surrogateescape"), value):
-            # The length first, so that no two lists of parts spell the same bytes.
+            # Each part has its length in front, so that no two lists of parts give the same bytes.
             digest.update(b"-" if part is None else str(len(part)).encode() + b":" + part)
     return digest.digest()

@@ -1,4 +1,4 @@
-"""The content of records, as far as two of them are the same record: key, timestamp, value and headers."""
+"""The content by which two records are compared: key, timestamp, value and headers."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ CONTENT_HASHES = frozenset({"value_hash", "headers_hash"})
 
 
 def differing_copies(rows: pa.Table, places: Longs) -> Longs:
-    """The rows whose content is not that of the row before them, though both are of one place.
+    """Indices of the rows whose content differs from the row before them, though both are of one place.
 
     ``rows`` has the columns of CONTENT; ``places`` ascends and numbers the place of each row.
     """
@@ -25,7 +25,7 @@ def differing_copies(rows: pa.Table, places: Longs) -> Longs:
 
 
 def content_words(rows: pa.Table, name: str) -> Longs:
-    """A column of CONTENT, not the key, as int64 of shape (rows, words): equal where the content is."""
+    """A column of CONTENT, not the key, as int64 of shape (rows, words): equal where the content is equal."""
     if name in CONTENT_HASHES:
         return as_words(rows[name])
     words: Longs = rows[name].to_numpy()[:, None]
@@ -33,7 +33,7 @@ def content_words(rows: pa.Table, name: str) -> Longs:
 
 
 def key_numbers(keys: pa.ChunkedArray) -> Longs:
-    """A number for each different key, -1 for none."""
+    """A number for each row (int64), the same for equal keys; -1 for a record without a key."""
     array = keys.combine_chunks()
     array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
     codes: Longs = array.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
@@ -41,7 +41,7 @@ def key_numbers(keys: pa.ChunkedArray) -> Longs:
 
 
 def as_words(hashes: pa.ChunkedArray) -> np.ndarray:
-    """Hashes as int64 of shape (rows, HASH_BYTES / 8); zeros where there is none, as of no headers."""
+    """Hashes as int64 of shape (rows, HASH_BYTES / 8); zeros for an empty hash, as that of no headers."""
     parts = [_words_of(chunk) for chunk in hashes.chunks]
     return np.concatenate(parts) if parts else np.empty((0, HASH_BYTES // 8), np.int64)
 

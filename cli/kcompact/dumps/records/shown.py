@@ -1,4 +1,4 @@
-"""Values of a dump as messages quote them, cut to fit a line; options and commands as hints spell them."""
+"""Parts of messages: values of a dump, cut to fit a line, and options and commands as hints spell them."""
 
 import json
 import re
@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 LONGEST = 60
-_COMMA = re.compile(r"(?<!\\),")  # of a name, and not escaped yet
-_PLAIN_MEMBER = re.compile(r"[A-Za-z_]\w*", re.ASCII)  # others jq wants in quotes
+_COMMA = re.compile(r"(?<!\\),")  # within a name, not escaped yet
+_PLAIN_MEMBER = re.compile(r"[A-Za-z_]\w*", re.ASCII)  # jq wants others in quotes
 
 
 def by_jq(program: str) -> str:
-    """A hint's command that writes all records anew: jq 1.6 rounds what a double cannot hold."""
+    """A hint's command that rewrites all records with jq. jq 1.6 rounds numbers that a double cannot hold."""
     return f"jq -c {shlex.quote(program)} FILE > NEW (with jq 1.7 or newer, which leaves numbers as they are)"
 
 
 def in_jq(path: Iterable[str]) -> str:
-    """The path of a member, by names from the outermost one on, as a program of jq has it."""
+    """The path of a member as a jq program spells it; ``path`` has names from the outermost one on."""
     return "".join(f".{name if _PLAIN_MEMBER.fullmatch(name) else json.dumps(name)}" for name in path)
 
 

@@ -1,4 +1,4 @@
-"""Values of formats that have types of their own, Avro and Parquet: as text, as JSON, as headers."""
+"""Typed values of Avro and Parquet as text, as JSON, and as headers."""
 
 import json
 import math
@@ -16,14 +16,14 @@ from kcompact.errors import UnreadableError
 
 
 def as_text(value: Any) -> Any:
-    """Bytes as text, which they can be made of again; what is no bytes as it is."""
+    """Bytes as text with surrogate escapes, which loses nothing; any other value as it is."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
 def headers_of(value: Any, notes: SplitNotes | None = None) -> Headers:
-    """Headers from a map, a record with one field per header, a list of records or pairs, or text as in CSV.
+    """Headers from a typed value. Raises UnreadableError.
 
-    Raises UnreadableError.
+    It may be a map, a record with one field per header, a list of records or pairs, or text as in CSV.
     """
     if notes is not None and keeps_no_order(value):
         notes.doubt_headers()
@@ -45,16 +45,16 @@ def _headers_of(headers: Any) -> Headers:
 
 
 def _as_texts(value: Any) -> Any:
-    """A value as JSON's would be, its bytes as text, of which they can be made again."""
+    """The value with text for bytes at every depth, as ``as_text`` makes it, and lists for tuples."""
     if isinstance(value, dict):
         return {name: _as_texts(item) for name, item in value.items()}
     return [_as_texts(item) for item in value] if isinstance(value, list | tuple) else as_text(value)
 
 
 def _named_alike(header: dict[str, Any]) -> Any:
-    """A header that is a record, its name and value called so; or a pair, as a map of one is.
+    """A header that is a record, with its field names in lower case; or as a pair of name and value.
 
-    What Go calls Key and Value is no base64 here.
+    In lower case, "Key" and "Value" are not taken for Go's struct in JSON, whose value is base64.
     """
     if len(header) == 1:
         return [*next(iter(header.items()))]
@@ -63,12 +63,12 @@ def _named_alike(header: dict[str, Any]) -> Any:
 
 
 def as_json(value: Any) -> bytes:
-    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each; NaN and infinity as text.
+    """The value as JSON: each byte is a character, as in Avro's own JSON encoding; NaN and infinity are text.
 
     Raises UnreadableError for a value that is nested too deeply, or has text that is no UTF-8.
     """
     encoded = _dumped(value)
-    return _dumped(_finite(value)) if b"null" in encoded else encoded  # which orjson writes for NaN as well
+    return _dumped(_finite(value)) if b"null" in encoded else encoded  # orjson writes null for NaN, too
 
 
 def _dumped(value: Any) -> bytes:
@@ -97,11 +97,11 @@ NO_UTF8 = (
     "text inside a structured key or value is no UTF-8: JSON cannot hold it",
     "export it with keys and values as the bytes that Kafka has",
 )
-"""Reason and hint. Spark casts any bytes to text, and writes them to Avro and Parquet as they are."""
+"""Reason and hint. Spark casts any bytes to text, and writes such text to Avro and Parquet unchanged."""
 
 
 def _finite(value: Any) -> Any:
-    """The value with text for floats that are no number, and for keys of maps."""
+    """The value with text in place of NaN, infinity and all keys of maps."""
     if isinstance(value, dict):
         return {_member_name(name): _finite(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -110,7 +110,7 @@ def _finite(value: Any) -> Any:
 
 
 def _member_name(key: Any) -> str:
-    """A map's key as orjson spells it: json.dumps refuses dates and UUIDs, and spells numbers its own way."""
+    """A map's key as orjson spells it; json.dumps refuses dates and UUIDs, and spells numbers otherwise."""
     return key if isinstance(key, str) else next(iter(orjson.loads(_dumped({key: None}))))
 
 
@@ -121,7 +121,7 @@ def _latin1(value: Any) -> str:
 
 
 def refuse_rounded(key: float, dialect: Dialect) -> None:
-    """Raise UnreadableError for a key that is no number, or was a whole one, maybe, rounded to a double."""
+    """Raise UnreadableError for a key that is NaN, or may be a whole number that was rounded to a double."""
     if dialect.doubles:
         refuse_nan(key, "key")
     if dialect.doubles and abs(key) >= INEXACT:

@@ -1,4 +1,4 @@
-"""Timestamps as dumps spell them, as milliseconds since the epoch; -1 is "none"."""
+"""Timestamps in all spellings of dumps, read as milliseconds since the epoch; -1 is "none"."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -15,14 +15,14 @@ DOUBTFUL: dict[CountName, tuple[int, int]] = {
     "calendar_dates": (19_700_101, 22_000_101),
     "calendar_timestamps": (19_700_101_000_000, 22_000_101_000_000),  # as milliseconds: years 2594 to 2667
 }
-"""Whole numbers that are hardly milliseconds: the least of them, and where they end."""
-SMALLEST_US = 10**14  # whole numbers from here on are hardly milliseconds (year 5138)
+"""Ranges (least, end) of whole numbers that are unlikely to be milliseconds."""
+SMALLEST_US = 10**14  # as milliseconds, whole numbers from here on would be after the year 5138
 SMALLEST_NS = 10**17
 PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
-_DAYS_END = 10**5  # numbers with a fraction below are more likely days (of Excel: until the year 2173)
-_SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds (year 5138)
+_DAYS_END = 10**5  # smaller numbers with a fraction are more likely Excel's days (until the year 2173)
+_SMALLEST_MS = 10**11  # from here on, numbers with a fraction cannot be seconds (year 5138)
 _FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
-# As Trino, BigQuery and Athena print it, 2024-01-31 10:00:00 UTC, or Go, 2024-01-31 10:00:00 +0100 CET m=+1.5
+# Trino, BigQuery and Athena print 2024-01-31 10:00:00 UTC, Go prints 2024-01-31 10:00:00 +0100 CET m=+1.5
 _ZONED = re.compile(
     r"(.*?[0-9]) ?(?:([+-][0-9]{2}):?([0-9]{2})(?: [A-Z]{3,4}| [+-][0-9]{2,4})?(?: m=[+-].*)?|UTC|GMT)"
 )
@@ -44,11 +44,12 @@ _TYPES = {
 
 
 def timestamp_ms(raw: Any, unit: str = "auto") -> int:
-    """Milliseconds of a number, digits, ISO 8601 text, ``CreateTime:`` text or Python client's pair.
+    """The milliseconds that a raw timestamp stands for. Raises ValueError.
 
-    With the type in front it is in milliseconds. Without a ``unit`` ("ms", "us", "ns", "s"), whole numbers
-    are milliseconds until they are too large for that, and fractions are seconds, as far as they can be:
-    pandas writes 1700000000123 as 1700000000123.0 in a column with gaps. Raises ValueError.
+    ``raw`` is a number, digits, ISO 8601 text, ``CreateTime:`` text (always milliseconds) or a Python
+    client's pair. ``unit`` is that of numbers: "ms", "us", "ns", "s" or "auto". With "auto", the size of a
+    whole number decides between milliseconds, microseconds and nanoseconds; a number with a fraction is in
+    seconds unless it is too large: pandas writes 1700000000123.0 for 1700000000123 in a column with gaps.
     """
     if raw is None:
         return NO_TIMESTAMP
@@ -67,7 +68,7 @@ def timestamp_ms(raw: Any, unit: str = "auto") -> int:
 
 
 def odd_time(raw: Any) -> CountName | None:
-    """The count to which a timestamp of no known unit adds, if another unit may be meant."""
+    """The count to which a timestamp without a given unit adds if another unit may be meant, or None."""
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     if isinstance(number, int | float) and number >= SMALLEST_US:
         return "scaled_timestamps"
@@ -81,7 +82,7 @@ def odd_time(raw: Any) -> CountName | None:
 
 
 def spelt_in_ms(milliseconds: int, kind: str | None) -> int | str:
-    """The timestamp as JSON whose unit cannot be mistaken: with its type in front where it is large."""
+    """A timestamp for JSON output; a large one has its type in front, so that its unit cannot be mistaken."""
     if milliseconds < SMALLEST_US:
         return milliseconds
     return f"{'LogAppendTime' if kind == 'logappend' else 'CreateTime'}:{milliseconds}"
@@ -93,12 +94,12 @@ def timestamp_type(raw: Any) -> str | None:
 
 
 def is_unknown_type(raw: Any) -> bool:
-    """Whether it names a type, but none that Kafka has."""
+    """Whether the field names a timestamp type that Kafka does not have."""
     return raw is not None and timestamp_type(raw) is None and str(raw).lower() not in _NO_TYPES
 
 
 def prefixed_type(raw: Any) -> str | None:
-    """The type in front: of ``CreateTime:1700000000000``, or of a Python client's pair."""
+    """The type in front of a timestamp: in ``CreateTime:1700000000000``, or in a Python client's pair."""
     match raw:
         case str():
             return _PREFIXES.get(_IN_BRACKETS.sub(r"\1:\2", raw).partition(":")[0])
@@ -118,7 +119,7 @@ def has_no_zone(raw: Any) -> bool:
 
 
 def _moment(text: str) -> datetime:
-    """ISO 8601, and what differs from it in its zone or signs alone. Raises ValueError."""
+    """The moment of ISO 8601 text, also with slashes or another spelling of its zone. Raises ValueError."""
     text = _SLASHES.sub(r"\1-\2-\3", text)
     if zoned := _ZONED.fullmatch(text):
         text = f"{zoned[1]}{zoned[2] or '+00'}:{zoned[3] or '00'}"
@@ -126,7 +127,7 @@ def _moment(text: str) -> datetime:
 
 
 def _is_seconds(whole: int, unit: str) -> bool:
-    """Whether a number with a fraction, of this whole part, is in seconds."""
+    """Whether a number with a fraction is in seconds; ``whole`` is its whole part."""
     return unit == "s" or (unit == "auto" and whole < _SMALLEST_MS)
 
 

@@ -1,4 +1,4 @@
-"""Facts that only a record's value shows: its key (``--key-field``), whether it is a delete (``--cdc``)."""
+"""Facts taken from a record's value: its key (``--key-field``), and whether it is a delete (``--cdc``)."""
 
 from typing import Any
 
@@ -29,9 +29,9 @@ _NULLS = (None, {"schema": None, "payload": None})  # the second is what Connect
 
 
 class ValueKeys:
-    """Replaces the key that a reader finds by the fields of the value that the user named.
+    """Replaces the key that a reader gives a record by one made of fields of the value (``--key-field``).
 
-    A change event that deletes its row becomes a delete, which counts as a tombstone of its key.
+    A change event that deletes its row (``--cdc``) is marked ``is_delete``: it is a tombstone of its key.
     """
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, is_typed: bool = False) -> None:
@@ -39,14 +39,14 @@ class ValueKeys:
         self._rules = FieldRules(file, notes, keys_of_values=True)
         self._notes = notes
         self._is_bare = self._dialect.is_event and file.layout in {"json_lines", "json_objects"}
-        # What was JSON has all digits of a number.
+        # A float of a typed row may have been rounded; JSON text still has all digits of a number.
         is_row_of_columns = self._dialect.value.place == "" and file.layout in {"avro", "parquet"}
         self._has_types = is_typed or is_row_of_columns
         names = [_before(name) for name in self._dialect.key_fields] + list(self._dialect.key_fields)
         self._names = {*names, *(part for name in names for part in path_of(name))}
 
     def keyed(self, record: Record) -> Record:
-        """The record with the key that its value holds. Raises UnreadableError."""
+        """The record with the key made of its value, and marked if it is a delete. Raises UnreadableError."""
         parsed = None if record.value is None else self._parsed(record.value)
         if self._dialect.cdc and parsed is not None and parsed.value in _NULLS:
             record, parsed = record._replace(value=None), None
@@ -62,7 +62,10 @@ class ValueKeys:
         return record._replace(key=self._key(record, parsed, event)) if self._dialect.key_fields else record
 
     def _parsed(self, data: bytes) -> ParsedJson | None:
-        """Parsed, if it is JSON. Raises UnreadableError where a member occurs twice that may be asked for."""
+        """The parsed data, or None if they are not JSON.
+
+        Raises UnreadableError where a member that may be asked for occurs twice.
+        """
         try:
             parsed = ParsedJson(data)
             if self._dialect.cdc and (text := text_within(parsed.value)) is not None:
@@ -86,7 +89,7 @@ class ValueKeys:
                     "name fields that every event has, before the change as well as after it; or export the"
                     " records with their keys, which tell it",
                 )
-            if self._dialect.cdc is None and (name := format_of(parsed.value)):  # read as if it were none
+            if self._dialect.cdc is None and (name := format_of(parsed.value)):  # not read as an event
                 self._rules.count(ComposedName(f"{name}_events"))
             return None
         if self._has_moved(event):
@@ -104,7 +107,7 @@ class ValueKeys:
         return any(member is not None and member[2] != event.old[name] for name, member in members.items())
 
     def _key_in(self, place: Place, event: ChangeEvent) -> bytes | None:
-        """The key made of the fields in this place; None if one of them is not there, or none is set."""
+        """The key made of the fields in this place; None if a field is not there, or all are null."""
         members: list[Member] = []
         for name in self._dialect.key_fields:
             if name in event.table:
@@ -118,9 +121,9 @@ class ValueKeys:
         return self._spelt(members)
 
     def _spelt(self, members: list[Member]) -> bytes:
-        """One field is its text or its exact spelling; several are a JSON array, in the order given.
+        """The key's bytes: of one field its text or exact spelling, of several a JSON array in their order.
 
-        Text counts as what it says there, too: its escapes are the writer's choice.
+        Text in an array is spelt canonically, as the escapes in it are the writer's choice.
         """
         if len(members) == 1 and isinstance(members[0][2], str):
             parsed, _, text = members[0]
@@ -140,7 +143,7 @@ class ValueKeys:
         return canonical(spelling) if is_spelt_alike else spelling
 
     def _key_before(self, parsed: ParsedJson) -> bytes | None:
-        """The key of ``after.id``, where there is no after, in ``before.id``."""
+        """The key of ``after.id`` from ``before.id``, for an event without ``after``."""
         names = [_before(name) for name in self._dialect.key_fields]
         if names == list(self._dialect.key_fields):
             return None
@@ -152,7 +155,11 @@ class ValueKeys:
         return self._spelt(list(members))
 
     def _key_without_row(self, record: Record) -> bytes | None:
-        """Of a null value with a key: the fields in that key if it is JSON, else the key itself."""
+        """The key of a record whose value has no row: it is null, or not JSON.
+
+        With ``--cdc``, a tombstone's key is made of the fields in its own key, or else is that key as it is.
+        Other records have none.
+        """
         if record.key is None or record.value is not None:
             return None
         if self._dialect.cdc is None:
@@ -168,7 +175,7 @@ class ValueKeys:
         return record.key
 
     def _see_table(self, topic: str, event: ChangeEvent) -> None:
-        """Note the tables that records of a topic are of, as far as their keys do not say it."""
+        """Note the database tables whose rows are in a topic, as far as keys do not include their names."""
         unsaid = [
             f"{name}={value}" for name, value in event.table.items() if name not in self._dialect.key_fields
         ]

@@ -1,7 +1,7 @@
-"""Lines between the records of a dump that tell where a record is from: its place, its key, its headers.
+"""Lines between the records of a dump that give a record's place, key or headers.
 
-Sample programs of confluent-kafka-go and librdkafka, and Confluent's CLI, print them beside the values, so a
-reader that passes over them merges logs and loses headers. What kcat says about itself begins alike.
+Sample programs of confluent-kafka-go and librdkafka, and Confluent's CLI, print them beside the values. A
+reader that skipped them would merge logs and lose headers. Messages of kcat about itself begin like them.
 """
 
 import re
@@ -25,7 +25,7 @@ _OF_KCAT = re.compile(
 )
 _WITHIN = re.compile(rb"% Reached end of topic \S+ \[\d+\] at offset \d+(?:: exiting)?\r?\n?\Z")
 WITHIN_HINT = "export again with kcat -q, or with what it says in another file (2> LOG)"
-UNKNOWN_LINES: Final = "skipped_unknown_lines"  # that begin as kcat's, and are none: a count of SplitNotes
+UNKNOWN_LINES: Final = "skipped_unknown_lines"  # that begin like kcat's and are not: a count of SplitNotes
 TOOL_HINT = (
     "a line that begins with % is a tool's own, most likely kcat's: export again with kcat -q, and with what"
     " it says in another file (2> LOG)"
@@ -36,22 +36,22 @@ HINT = "export as JSON lines (kcat -J), in which each record holds its place, it
 
 
 def is_of_kcat(line: bytes) -> bool:
-    """Whether kcat talks about itself there, in words that no record has."""
+    """Whether a line is kcat's message about itself, in words that no record has."""
     return _OF_KCAT.match(line) is not None
 
 
 def is_kcat_within(line: bytes) -> bool:
-    """Whether kcat talks about itself at the end of a line, in the midst of a record.
+    """Whether a line ends with a message of kcat about itself, in the middle of a record.
 
-    It writes records in pieces of 4 KB, but each of its own lines at once, into the same file with ``2>&1``.
+    kcat writes records in pieces of 4 KB, but its messages line by line, with ``2>&1`` into the same file.
     """
     return b"% Reached end of topic " in line and _WITHIN.search(line) is not None
 
 
 def pass_over(line: bytes, position: int, notes: SplitNotes) -> None:
-    """Count a line between records of JSON that begins with ``%``; one that is not kcat's is kept for a note.
+    """Count a line between JSON records that begins with ``%``; the first that is not kcat's is an example.
 
-    Raises UnreadableError for one that tells where a record is from.
+    Raises UnreadableError for a line that tells where a record is from.
     """
     refuse_telling(line, position)
     if is_of_kcat(line):
@@ -68,14 +68,14 @@ def refuse_telling(line: bytes, position: int) -> None:
 
 
 def refuse_kcat_within(line: bytes, position: int) -> None:
-    """Likewise for a record of text in whose midst kcat talks about itself."""
+    """Raise UnreadableError for a text record with a message of kcat in its middle."""
     if is_kcat_within(line):
         reason = f"kcat talks about itself in the midst of a record: {_shown(line)}"
         raise UnreadableError(reason, WITHIN_HINT, position=position)
 
 
 def refuse_telling_lines(path: str, head: bytes) -> None:
-    """Raise InputError for the first such line in the beginning of a file."""
+    """Raise InputError for the first line in a file's head that tells where a record is from."""
     may_tell = b"%" in head or b"Message on " in head  # a quick look: a dump may be ten thousand small files
     match = _ANYWHERE.search(head) if may_tell else None
     if match is not None:

@@ -26,7 +26,7 @@ _DATED = re.compile(rb"(?:CreateTime|LogAppendTime):\d{4}-\d\d-\d\d")
 
 _USUAL_SEPARATORS = "\t|;#, "
 _ANY_LABEL = b"(?:" + b"|".join(label.pattern.replace(b"$", b"") for label in LABELS.values()) + b")"
-_SIGNS = rb"[\x01-\t\x0b\x0c\x0e-\x1f !#$%&()*+,./:;<=>?@^`|~-]"  # neither of a word nor of JSON
+_SIGNS = rb"[\x01-\t\x0b\x0c\x0e-\x1f !#$%&()*+,./:;<=>?@^`|~-]"  # no parts of words or JSON
 _SIGNS_ALONE = re.compile(_SIGNS + b"*")
 _FIRST_LABEL = re.compile(_ANY_LABEL + b"(" + _SIGNS + b"*)")
 _TWO_LABELS = re.compile(_ANY_LABEL + b"(" + _SIGNS + b"+)(?:" + _ANY_LABEL + b"|NO_HEADERS)")
@@ -35,9 +35,9 @@ Columns = tuple[str, ...]
 
 
 def readings_of(lines: list[bytes], separator: bytes) -> list[Columns]:
-    """The columns that sampled lines may have, by their names; none if they carry no labels, or differ.
+    """The columns that sampled lines may have, by their names; empty if lines have no labels, or differ.
 
-    What follows the labels is headers, key, value; key, value; or the value alone, which may hold the
+    Behind the labels there are headers, key and value; key and value; or the value alone, which may hold the
     separator. Kafka 2.5 and 2.6 printed a bare partition after the value.
     """
     lines = [line for line in lines if not NOISE.match(line)]
@@ -54,7 +54,7 @@ def readings_of(lines: list[bytes], separator: bytes) -> list[Columns]:
 
 
 def _tails(rows: list[list[bytes]], width: int, has_partition: bool) -> list[Columns]:
-    """The columns after the labelled ones that rows of so many pieces may have.
+    """The columns that may follow the labelled ones, in rows with ``width`` further pieces.
 
     A key may look like a header (``user:1``); only a row without headers shows that they were printed.
     """
@@ -87,10 +87,10 @@ def ambiguous(path: str, readings: list[Columns]) -> InputError:
 def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[str]:
     """The separators (``key.separator``) that may follow the label with which sampled lines begin.
 
-    Empty if they begin otherwise. ``delimiter``: the one that the user named, if any. Between two labels is
-    nothing but the separator. After a single label it is one or more of the signs that all lines have there,
-    if it stands again after the key; letters with which all keys and values begin may be a part of it as
-    well.
+    Empty if they begin otherwise. ``delimiter`` is the separator that the user named, if any. Between two
+    labels there is nothing but the separator. After a single label, the separator consists of one or more of
+    the signs that all lines have there, if these occur again behind the key. It may also include letters
+    with which all keys and values begin.
     """
     lines = [line for line in lines if not NOISE.match(line)]
     if not lines or not _FIRST_LABEL.match(lines[0]):
@@ -107,7 +107,7 @@ def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[
     tails = [match.string[match.start(1) :] for match in matches]
     texts = [signs[:length] for length in range(1, len(signs) + 1)]
     likely = [text for text in texts if all(_divides(text, tail) for tail in tails)]
-    likely = likely or list(dict.fromkeys([signs[:1], signs]))  # no keys: a sign of it would be one
+    likely = likely or list(dict.fromkeys([signs[:1], signs]))  # without keys, one sign or all
     if signs[:1] == b"\t" and b"\t" not in signs[1:]:
         likely = [signs[:1]]  # the usual one, whatever the keys begin with
     letters = _shared_beginning([piece for tail in tails for piece in tail.split(likely[-1])[1:3]])
@@ -117,13 +117,13 @@ def separators_in(path: str, lines: list[bytes], delimiter: str | None) -> list[
 
 
 def _divides(text: bytes, tail: bytes) -> bool:
-    """Whether a text may stand before and behind a key: it is there twice, with more than signs between."""
+    """Whether a text may be the separator around a key: it occurs twice, with more than signs between."""
     _, key, *others = tail.split(text)
     return bool(others) and _SIGNS_ALONE.fullmatch(key) is None
 
 
 def _shared_beginning(texts: list[bytes]) -> bytes:
-    """The beginning that all of the texts have."""
+    """The beginning that all of the texts have in common."""
     first, last = min(texts, default=b""), max(texts, default=b"")
     pairs = zip(first, last, strict=False)
     return bytes(code for code, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -157,7 +157,7 @@ def refuse_odd_values(path: str, columns: Columns, lines: list[bytes], separator
 
 
 def _refuse_schema_ids(path: str, columns: Columns, lines: list[bytes], separator: str) -> None:
-    """Likewise where an id, a number or GUID, stands behind each value in JSON, as its schema's."""
+    """Raise InputError where each value is JSON followed by a number or GUID, the id of its schema."""
     sign = separator.encode()
     cells = [line.split(sign, len(columns) - 1)[-1] for line in lines if not NOISE.match(line)]
     pairs = [cell.rpartition(sign)[::2] for cell in cells]
@@ -177,13 +177,13 @@ _SCHEMA_ID = re.compile(rb"(?:\d+|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$")
 
 
 def _behind_id(value: bytes, sign: bytes) -> bytes:
-    """A value without the id of the key's schema, which may stand before it."""
+    """A value without the id of the key's schema, if there is one before it."""
     name, _, behind = value.partition(sign)
     return behind if behind and _SCHEMA_ID.match(name) else value
 
 
 def _refuse_dates(path: str, lines: list[bytes]) -> None:
-    """Raise InputError for lines whose times another program has made dates: a dash would end the label."""
+    """Raise InputError for lines whose times are dates, made by another program: dashes would separate."""
     dated = next(filter(_DATED.match, lines), None)
     if dated is not None:
         text = shown(dated.split(b" ")[0].decode("utf-8", "replace"))
@@ -194,7 +194,7 @@ def _refuse_dates(path: str, lines: list[bytes]) -> None:
 
 
 def refuse_colons(path: str, line: bytes) -> None:
-    """Raise InputError for a line of columns with colons between them, which are within the labels, too."""
+    """Raise InputError for a line whose columns are separated by colons, which labels contain, too."""
     words = {b"CreateTime": "timestamp", b"LogAppendTime": "timestamp"}
     words |= {kind.capitalize().encode(): kind for kind in LABELS if kind != "timestamp"}
     columns: list[str] = []
@@ -212,9 +212,9 @@ def refuse_colons(path: str, line: bytes) -> None:
 
 
 def refuse_labels(path: str, lines: list[bytes], separator: str | None) -> None:
-    """Raise InputError for lines with labels, which differ, or behind which nobody knows the columns.
+    """Raise InputError for lines whose labels differ, or behind whose labels the columns are unknown.
 
-    Without a ``separator`` any of the usual ones may stand between them.
+    Without a ``separator``, all of the usual ones are tried.
     """
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     for mark in map(str.encode, [separator] if separator else _USUAL_SEPARATORS):
@@ -244,12 +244,12 @@ def refuse_label_as_key(path: str, line: bytes, delimiter: str) -> None:
 
 
 def _has_labels(line: bytes, separator: bytes) -> bool:
-    """Whether a piece has a label; the last one is a value, whatever it looks like."""
+    """Whether any piece has a label, except for the last one: that is a value, whatever it looks like."""
     return any(label.match(piece) for piece in line.split(separator)[:-1] for label in LABELS.values())
 
 
 def _labels_of(row: list[bytes]) -> Columns:
-    """The labelled pieces that a line begins with; each kind once and in Kafka's order."""
+    """The kinds of labels with which a line begins, each at most once, and in Kafka's order."""
     labels: list[str] = []
     kinds = list(LABELS)
     for piece in row:

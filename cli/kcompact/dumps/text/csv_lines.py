@@ -18,12 +18,12 @@ from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, without_line_end
 from kcompact.errors import UnreadableError
 
-_COUNTED_BYTES = 256 << 10  # stay in the processor's cache
+_COUNTED_BYTES = 256 << 10  # counted at once: they stay in the processor's cache
 _MOST_THREADS = 8
 CR_LF_ROWS: Final = "cr_lf_rows"  # a count of SplitNotes
-BLANK_LINES: Final = "blank_lines"  # likewise, behind rows whose last cell may have ended in a line end
-OPEN_LINES: Final = "open_lines"  # likewise: the last one, if a cell goes on to the end of the file
-_LAST_BYTES = b'\r\n"}]'  # behind which no text was cut off
+BLANK_LINES: Final = "blank_lines"  # likewise: those behind rows whose last cell may have ended in a line end
+OPEN_LINES: Final = "open_lines"  # likewise: last lines that may have been cut off
+_LAST_BYTES = b'\r\n"}]'  # a file that ends so is not cut off within a text
 _UNFINISHED = "a quoted field does not end before the file does"
 
 
@@ -39,14 +39,14 @@ class CsvLines(LineLayout):
         return ranges if is_cut_well else _outside_quotes(file, ranges)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
-        """Likewise, where no line end can be quoted."""
+        """As ``plan``, for an open file; None where line ends may be quoted and the file has to be cut."""
         is_whole = not file.shape.splittable or file.data_bytes - file.shape.start <= split_bytes
         return super().cut(file, source, split_bytes) if is_whole or file.shape.quoting == "none" else None
 
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
-        """As of all lines; a file that ends within one is told by its last byte."""
+        """Index rows; a file that may be cut off in its last line, judging by its last byte, is counted."""
         for file, split, notes, *_ in parts:
             if split.start < split.end == file.data_bytes:
                 last = next(iter(lines_of(file.data_path, split.end - 1, split.end)))
@@ -54,7 +54,7 @@ class CsvLines(LineLayout):
         return super().index_together(parts, extra)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
-        """Rows; blank lines are skipped."""
+        """Rows of cells; blank lines and a tool's own are skipped."""
         shape: CsvShape = file.shape
         lines: list[Frame] = []
         position, open_quotes, blanks = start, False, 0
@@ -85,14 +85,14 @@ class CsvLines(LineLayout):
 
 
 def _is_of_tool(line: bytes, file: DumpFile) -> bool:
-    """Whether the console consumer, or kcat beside text without quotes, talks about itself in a line."""
+    """Whether a line is a message of the console consumer, or of kcat in text without quotes."""
     return (file.dialect.labelled and NOISE.match(line) is not None) or (
         file.shape.takes_rest and is_of_kcat(line)
     )
 
 
 def quotes_in(data: bytes, quoting: str) -> int:
-    """How many quotes open or close a field; of a doubled quote both count, which comes to the same."""
+    """The number of quotes that open or close a field; a doubled quote counts as two, which has no effect."""
     if quoting == "none":
         return 0
     quotes = data.count(b'"')
@@ -102,10 +102,10 @@ def quotes_in(data: bytes, quoting: str) -> int:
 
 
 def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same ranges, but for cuts inside of quotes, which move to the end of their record.
+    """The ranges, with each cut inside of quotes moved to the end of its record.
 
-    Whether a quote is open can only be known from the start of the file on: all quotes are counted, several
-    ranges at a time.
+    Whether a quote is open can only be known from the start of the file on, so all quotes are counted, of
+    several ranges at a time.
     """
     with ThreadPoolExecutor(_MOST_THREADS) as pool:
         counts = pool.map(

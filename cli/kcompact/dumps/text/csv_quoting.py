@@ -1,11 +1,11 @@
-"""How the cells of CSV are quoted: as RFC 4180 has it, or with backslashes, as Spark writes them."""
+"""The ways in which cells of CSV are quoted: as in RFC 4180, or with backslashes, as Spark writes them."""
 
 import re
 
 Cells = list[bytes | None]
 Places = set[int] | None
 _QUOTE = b'"'
-QUOTED = {  # what is possessive leaves nothing to go back to, which takes 80 bytes for each quote of a cell
+QUOTED = {  # possessive, since backtracking would take 80 bytes for each quote in a cell
     "rfc4180": re.compile(rb'"([^"]*+(?:""[^"]*+)*+)"'),
     "backslash": re.compile(rb'"([^"\\]*+(?:\\["\\][^"\\]*+)*+)"'),
 }
@@ -26,9 +26,9 @@ class BadCsvError(ValueError):
 
 
 def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180", quoted: Places = None) -> Cells:
-    """The cells of one record. Quoting: "rfc4180"; "backslash" before quotes; "none", quotes mean nothing.
+    """The cells of one record; with the quoting "none", quotes have no meaning. Raises BadCsvError.
 
-    An unquoted cell of length zero is None. ``quoted`` learns which cells are in quotes. Raises BadCsvError.
+    An unquoted cell of length zero is None. The indexes of cells in quotes are added to ``quoted``.
     """
     if quoting == "none" or _QUOTE not in line:
         return [cell or None for cell in line.split(delimiter)]
@@ -51,7 +51,7 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180", quo
         else:
             stop = line.find(delimiter, at)
             stop = end if stop < 0 else stop
-            if b"\n" in line[at:stop]:  # two records, the quotes in which open and close by accident
+            if b"\n" in line[at:stop]:  # two records with unbalanced quotes
                 raise BadCsvError(f"a line end in a field without quotes: {line[at : at + 20]!r}")
             if quoting == "backslash" and b'\\"' in line[at:stop]:  # Python's csv escapes there, Spark never
                 raise BadCsvError(
@@ -68,7 +68,7 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180", quo
 
 
 def has_bare(lines: list[bytes], text: bytes, delimiter: bytes, quoting: str) -> bool:
-    """Whether a text is a cell without quotes in one of the lines: who quotes it as well means the text."""
+    """Whether a text is a cell without quotes in one of the lines: in quotes, it then means itself."""
     for line in lines:
         if text in line and columns_by(line, delimiter, quoting) is not None:
             quoted: set[int] = set()
@@ -79,7 +79,7 @@ def has_bare(lines: list[bytes], text: bytes, delimiter: bytes, quoting: str) ->
 
 
 def columns_by(line: bytes, delimiter: bytes, quoting: str) -> int | None:
-    """How many cells a record has by a way of quoting; None where it breaks its rules."""
+    """The number of cells that a record has by a way of quoting; None where it breaks the rules of that."""
     try:
         return len(cells_of(line, delimiter, quoting))
     except BadCsvError:
@@ -87,12 +87,12 @@ def columns_by(line: bytes, delimiter: bytes, quoting: str) -> int | None:
 
 
 def quoting_of(lines: list[bytes], columns: int, delimiter: bytes, quoting: str) -> str:
-    """The way of quoting of a dialect, or the other one where more of the lines have so many cells by it.
+    """The dialect's way of quoting, or the other one if by it more lines have the right number of cells.
 
     Spark writes a backslash before a quote, or doubles it where its option ``escape`` is a quote.
     """
     other = _OTHER_QUOTING.get(quoting)
-    # Other lines read alike in both ways; a dump may be thousands of small files.
+    # All other lines read the same in both ways. Speed matters: a dump may be thousands of small files.
     telling = [line for line in lines if _QUOTE in line and (b"\\" in line or b'""' in line)]
     if other is None or not telling:
         return quoting
@@ -103,9 +103,9 @@ def quoting_of(lines: list[bytes], columns: int, delimiter: bytes, quoting: str)
 
 
 def freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:
-    """Finds a cell whose quotes nothing in it needs.
+    """A pattern that finds a cell in quotes for which no tool would need them.
 
-    Some tools quote a text with a blank, a carriage return or another's delimiter.
+    Some tools quote a text because of a blank, a carriage return, or a delimiter other than theirs.
     """
     return _quoted(rb'[^"\n\r ,;]', b"*", delimiter)
 
@@ -114,10 +114,11 @@ LONGEST_WORD = 24
 
 
 def quoted_word(delimiter: bytes) -> re.Pattern[bytes]:
-    """Finds a short word in quotes: its tool quotes every text, an empty one as well.
+    """A pattern that finds a short word in quotes: its tool quotes every text, even an empty one.
 
-    Jackson quotes what has more than 24 characters, or one not behind its delimiter in ASCII, such as digits
-    before a semicolon, PHP backslashes and tabs: both write nothing for null and for what is empty.
+    It leaves out what Jackson and PHP quote, as both write nothing for null as well as for empty text.
+    Jackson quotes texts of more than 24 characters, or with one not above its delimiter in ASCII, such as
+    digits with a semicolon; PHP quotes backslashes and tabs.
     """
     first, kind = (b"A-Za-z", b"A-Za-z_") if delimiter == b";" else (_ALPHANUMERIC, rb"0-9A-Za-z._:-")
     return _quoted(b"[%b]" % kind, b"{0,%d}" % (LONGEST_WORD - 1), delimiter, first)
@@ -127,7 +128,7 @@ _ALPHANUMERIC = b"0-9A-Za-z"
 
 
 def _quoted(kind: bytes, many: bytes, delimiter: bytes, first: bytes = _ALPHANUMERIC) -> re.Pattern[bytes]:
-    """A cell of characters of a kind, behind the first so many, within quotes."""
+    """A pattern for a cell in quotes: a character of ``first``, then ``many`` of a kind."""
     mark = re.escape(delimiter)
     return re.compile(
         rb'(?:\A|%s)"(?!%s)[%s](?:(?!%s)%s)%s"(?=%s|\Z)' % (mark, mark, first, mark, kind, many, mark)

@@ -1,4 +1,4 @@
-"""One row of CSV or delimited text to its cells, and these to a Record, by the rules of its dialect."""
+"""Reads a row of CSV or delimited text into cells, and these into a Record, by the rules of its dialect."""
 
 import codecs
 import re
@@ -28,10 +28,10 @@ from kcompact.errors import UnreadableError
 
 
 def first_cells(line: bytes, delimiter: bytes, columns: int) -> Cells:
-    """The cells of a line of text, of which the last takes the rest of the line.
+    """The cells of a line of text; the last one takes the remainder of the line.
 
-    One that begins as JSON ends where its JSON does, if a delimiter follows there: delimiters in it are its
-    own. A cell of length zero is None.
+    A cell that begins as JSON ends behind that JSON, if a delimiter follows there: delimiters within the JSON
+    belong to it. A cell of length zero is None.
     """
     cells: Cells = []
     at = 0
@@ -47,7 +47,7 @@ def first_cells(line: bytes, delimiter: bytes, columns: int) -> Cells:
 
 
 def may_cut_key(value: bytes | None, delimiter: bytes) -> bool:
-    """Whether what should be JSON, or a word for null, may be the end of a key, a delimiter, and that."""
+    """Whether a value, which should be JSON or null, may begin with the end of a key and a delimiter."""
     return value is not None and value.lstrip()[:1] not in (b"{", b"[") and delimiter in value
 
 
@@ -61,13 +61,13 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
 
 
 _ERRORS = "surrogateescape"
-_SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas has numbers with gaps as floats
+_SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas writes a column with gaps as floats
 _ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
-NULLS_OF_DATABASES = {"null_word": "NULL", "null_sign": r"\N"}  # which no program means as text
+NULLS_OF_DATABASES = {"null_word": "NULL", "null_sign": r"\N"}  # which no program writes as text
 _WORDS = r"null None NaN nan <NA> NA nil <nil> undefined <null> (null) <none> (none) Optional.empty N/A - \\N"
 _WORDS += " %{[@metadata][kafka][key]}"  # Logstash's reference to what is not there
 NULL_TEXTS = NULLS_OF_DATABASES | {text: text for text in _WORDS.split()}
-"""Texts that programs write for null; by the names under which they are counted (``null_word_key``)."""
+"""Texts that programs write for null, by the names under which they are counted (as ``null_word_key``)."""
 _COUNTED = {text.encode(): name for name, text in NULL_TEXTS.items()}
 
 
@@ -79,8 +79,8 @@ class CsvShape(TextShape):
     delimiter: str = ","
     quoting: str = "rfc4180"
     takes_rest: bool = False  # the last column takes the rest of the line, delimiters and all
-    nulls_are_bare: bool = False  # the word for null is one only without quotes
-    values_are_json: bool = False  # the last column's, by which the delimiter was known
+    nulls_are_bare: bool = False  # a word for null means null only without quotes
+    values_are_json: bool = False  # of the last column: by these the delimiter was recognised
 
     @property
     def has_header(self) -> bool:
@@ -91,7 +91,7 @@ class CsvShape(TextShape):
 
     @property
     def header(self) -> bytes:
-        """That line without byte order mark and line end; empty if there is none."""
+        """The header line without byte order mark and line end; empty if there is none."""
         return self.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n") if self.has_header else b""
 
 
@@ -104,14 +104,14 @@ _NOTHING = (
 
 
 class CsvReader:
-    """Callable on a row's bytes (without the line end)."""
+    """A reader of a row's bytes, which have no line end."""
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         self._rules = FieldRules(file, notes)
         self._dialect: Dialect = file.dialect
         self._shape: CsvShape = file.shape
         self._values = values
-        self._quoted: set[int] = set()  # cells of the row
+        self._quoted: set[int] = set()  # indexes of the row's cells in quotes
         self._delimiter = self._shape.delimiter.encode()
         self._opening = self._delimiter + b'"'
         self._free, self._word = freely_quoted(self._delimiter), quoted_word(self._delimiter)
@@ -160,14 +160,14 @@ class CsvReader:
         )
 
     def _see_beside(self, cells: list[bytes | None]) -> None:
-        """Note the columns that are no part of a record, where they say something; each once."""
+        """Note each column that is no part of a record when its cell is first filled."""
         filled_fields = [name for name, index in self._beside.items() if cells[index]]
         self._rules.see_beside(filled_fields)
         for name in filled_fields:
             del self._beside[name]
 
     def _see_escapes(self, cells: list[bytes | None]) -> None:
-        """Count a row in which backslashes may stand for tabs and line ends; JSON has its own."""
+        """Count a row in which backslashes may stand for tabs and line ends; in JSON they are JSON's own."""
         texts = (cells[index] or b"" for role in DATA_ROLES if (index := self._index[role]) is not None)
         for text in texts:
             if text != rb"\N" and _ESCAPE.search(text) and not reads_as_json(text):
@@ -211,7 +211,7 @@ class CsvReader:
         return cells
 
     def _may_be_rows(self, data: bytes) -> bool:
-        """Whether each line of a row with quoted line ends is a row by itself: are the quotes the data's?"""
+        """Whether each line of a row with quoted line ends looks like a row: its quotes may be the data's."""
         index = self._index["offset"]
         rows = [line.split(self._delimiter) for line in data.split(b"\n")]
         if any(len(row) != len(self._shape.columns) for row in rows):
@@ -230,7 +230,7 @@ class CsvReader:
     def _key(self, cells: list[bytes | None], offset: int) -> bytes | None:
         key = self._bytes(cells, "key")
         index = self._index["key"]
-        if key and index is not None and REPLACEMENT in (cells[index] or b""):  # not in base64
+        if key and index is not None and REPLACEMENT in (cells[index] or b""):  # not decoded from base64
             self._rules.check_key(key, offset)
         return key
 
@@ -261,7 +261,7 @@ class CsvReader:
 
     @staticmethod
     def _of_no_bytes(size: bytes, role: str) -> bytes | None:
-        """Null or empty, as the length beside an empty cell says: -1 or 0. Raises UnreadableError."""
+        """Null or empty, by the size beside an empty cell: -1 or 0. Raises UnreadableError for others."""
         if size in _SIZES:
             return _SIZES[size]
         shown_size = shown(size.decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Text without a header line or labels: a key and a value by the delimiter between them."""
+"""Text without a header line or labels: a key and a value with a delimiter between them."""
 
 import re
 
@@ -18,10 +18,10 @@ _OFFSETS_KEY = re.compile(rb"\[[^\[\]]+\]")  # of __consumer_offsets: [group,top
 
 
 def key_value_delimiter(lines: list[bytes], option: str | None = None) -> str | None:
-    """The delimiter of sampled lines of a key and a value each; None if none fits nearly all of them.
+    """The delimiter between the key and the value of sampled lines; None if none fits nearly all of them.
 
-    One that the user gave need only be there; others have to show by keys or values that are JSON, or by
-    a tab.
+    One that the user gave only has to be there. Others have to be confirmed by values that are JSON, or by
+    keys of __consumer_offsets; a tab is likely by itself.
     """
     for delimiter in (option,) if option else DELIMITERS:
         pairs = [first_cells(line, delimiter.encode(), 2) for line in lines]
@@ -63,7 +63,7 @@ def begins_with_key(line: bytes) -> bool:
 
 
 def quoting_in(line: bytes, delimiter: str) -> str | None:
-    """How a cell is quoted that has to be, as a delimiter or a quote is in it; None if none is."""
+    """The way in which a cell with a delimiter or a quote in it is quoted; None if no cell is."""
     mark = delimiter.encode()
     for quoting, quote in (("rfc4180", b'""'), ("backslash", b'\\"')):
         edge, cell = re.escape(mark), QUOTED[quoting].pattern
@@ -83,7 +83,7 @@ def names_columns(line: bytes, delimiter: str, columns: tuple[str, ...]) -> bool
 
 
 def delimiter_of(header: bytes, lines: list[bytes], signs: str) -> str:
-    """The sign that divides a header line, with the blanks beside it always, and in most lines."""
+    """The delimiter of a header line: a sign, with blanks that are beside it always, and in most lines."""
     sign = next((sign for sign in signs if sign.encode() in header), ",")
     gaps = header.count(sign.encode())
     for text in (f" {sign} ", f"{sign} ", f" {sign}"):
@@ -95,7 +95,7 @@ def delimiter_of(header: bytes, lines: list[bytes], signs: str) -> str:
 
 
 def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tuple[str, ...]) -> bool:
-    """Whether quotes in sampled lines may be CSV's: where they are needed, or hardly belong to the data."""
+    """Whether quotes in sampled lines may be CSV's: they are needed, or unlikely to belong to the data."""
     parts = {named.topic, named.partition, named.offset, named.timestamp}
     places, texts = (
         [at for at, column in enumerate(columns) if column in roles]
@@ -108,20 +108,20 @@ def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tupl
 
 
 def _are_quoted(line: bytes, delimiter: str, columns: list[int]) -> bool:
-    """Whether a cell of columns that hold topics, numbers and times is in quotes, which are CSV's then."""
+    """Whether a cell in columns of topics, numbers or times is in quotes, which then are CSV's."""
     cells = line.split(delimiter.encode())
     return any(_QUOTED.fullmatch(cells[at]) for at in columns if at < len(cells))
 
 
 def _are_all_quoted(lines: list[bytes], delimiter: str, columns: list[int]) -> bool:
-    """Whether all cells of columns that hold something, and some do, are in quotes."""
+    """Whether all filled cells of several columns are in quotes, and there are such cells."""
     rows = [line.split(delimiter.encode()) for line in lines]
     cells = [row[at] for row in rows for at in columns if at < len(row) and row[at]]
     return len(columns) > 1 and bool(cells) and all(map(_QUOTED.fullmatch, cells))
 
 
 def _is_mixed(column: list[bytes]) -> bool:
-    """Whether some cells are in quotes, and others neither null nor JSON, so that quotes are not JSON's."""
+    """Whether some cells are in quotes, and others neither null nor JSON: then quotes are not JSON's."""
     texts = [cell for cell in column if cell not in (b"", b"\\N", *_NULLS)]
     return any(map(_QUOTED.fullmatch, texts)) and not all(map(reads_as_json, texts))
 
@@ -137,7 +137,7 @@ def is_glued(line: bytes) -> bool:
 
 
 def glued(path: str) -> InputError:
-    """The error for a dump of such lines."""
+    """The error for a dump with two JSON values in each line, and nothing between them."""
     return InputError(
         f"{path}: two JSON values in every line, and nothing between them, so which is the key is a guess",
         hint="export again with a delimiter: kcat -K '\\t' or -f '%k\\t%s\\n' (with -s avro, too)",

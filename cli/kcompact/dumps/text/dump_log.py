@@ -1,4 +1,4 @@
-"""The output of ``kafka-dump-log --print-data-log``: a line per record, between lines about batches."""
+"""The output of ``kafka-dump-log --print-data-log``: a line for each record, between lines about batches."""
 
 import re
 from bisect import bisect_right
@@ -37,9 +37,9 @@ _RECORD = re.compile(
     rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?:" + _FIELD + rb")+)"
     rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?"
 )
-"""Versions differ in which fields are between offset and key, and in what order."""
+"""Versions of the tool differ in the fields between offset and key, and in their order."""
 _BATCHES = "what lines about batches say"
-_CONTROL = re.compile(  # what it says follows where key and payload of a record would; it has no headers
+_CONTROL = re.compile(  # its content is in place of key and payload; it has no headers
     rb"\s*(?:[|-] )?offset: \d+(?:" + _FIELD + rb")+?(?: headerKeys: \[\])? "
     rb"(?:(?:endTxnMarker|controlType|LeaderChange): |(?:SnapshotHeader|KRaftVersion|KRaftVoters) )"
 )
@@ -48,7 +48,7 @@ _ABORT = b" endTxnMarker: ABORT"
 
 @dataclass(frozen=True)
 class Section:
-    """The output about one file, from its line ``Dumping FILE`` on; None where its folder names no log."""
+    """The output about one file, from its line ``Dumping FILE`` on; the log is by FILE's folder, or Nones."""
 
     position: int
     line: bytes
@@ -57,19 +57,19 @@ class Section:
 
 @dataclass(frozen=True)
 class DumpLogShape(TextShape):
-    """A TextShape with the blanks that every line of the tool begins with, where it was pasted."""
+    """A TextShape with the blanks with which every line begins if the output was pasted."""
 
     indent: bytes = b""
     sections: tuple[Section, ...] = ()  # where the output of several logs was joined
 
     def section_at(self, position: int) -> Section | None:
-        """The section that the byte is in."""
+        """The section in which a byte is."""
         number = bisect_right([section.position for section in self.sections], position)
         return self.sections[number - 1] if number else None
 
 
 class DumpLogReader:
-    """Callable on the lines of a record."""
+    """A reader of the lines of a record."""
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         del values
@@ -91,9 +91,9 @@ class DumpLogReader:
 
 
 class DumpLog(FramedLayout):
-    """A record is its line, with the lines that its key or payload goes on for.
+    """A record is a line, with further lines if its key or payload goes on there.
 
-    It is one range: a payload may hold a line that looks like a record's.
+    The file is one range, as a payload may hold a line that looks like a record's.
     """
 
     reader = DumpLogReader
@@ -213,7 +213,7 @@ def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tup
     if size is None or size > LARGEST_RECORD_BYTES:
         raise UnreadableError(f"a size of {shown(size_spelt)} bytes", "was the output edited?")
     if size < 0:
-        after = data.removeprefix(label + b"null")  # as a copy of the tool in another language prints it
+        after = data.removeprefix(label + b"null")  # as a port of the tool prints it
         is_word = not after.strip() or (following and after.startswith(following))
         return None, after if is_word else data
     if not data.startswith(label):
@@ -228,7 +228,7 @@ def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tup
     is_whole = after in {b"", b"\r"} or not after.strip(b"\n") or (following and after.startswith(following))
     if len(text) >= size and is_whole:
         return text[:size], after
-    # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
+    # Bytes that are no UTF-8 were replaced, so that sizes do not fit: the next field is found by its label.
     content, label_after, remainder = text.partition(following) if following else (text, b"", b"")
     if REPLACEMENT not in content:
         raise UnreadableError(f"not the {size} bytes that the line says", _SIZE_HINT)
@@ -248,15 +248,15 @@ _TOLD = re.compile(
 _STRANGE_LINE = re.compile(
     rb"^(?![ \t]*(?:Dumping |Starting offset: |Log starting offset: ))[^\n]*\n", re.MULTILINE
 )
-"""A line that the tool did not print, such as a command. Of an empty segment it prints the others alone."""
+"""A line not of the tool, such as a command. Of an empty segment the tool prints only the excepted lines."""
 _DUMPING = re.compile(rb"^[ \t]*Dumping (\S[^\n]*)", re.MULTILINE)
 _DUMPING_LINE = re.compile(rb"^[ \t]*Dumping (\S[^\n]*)\n", re.MULTILINE)
 
 
 def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, int | None] | None:
-    """Shape, topic and partition of such a file, from its beginning; None if it is none.
+    """Shape, topic and partition of the tool's output, from its head; None if the file is no such output.
 
-    The first ``start`` bytes of ``head`` are a byte order mark. A command line may have been pasted with it.
+    The first ``start`` bytes of ``head`` are a byte order mark. A command line may have been pasted, too.
     """
     body = head[start:]
     first = _TOLD.search(body)
@@ -272,7 +272,7 @@ def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, i
 
 
 def sections_of(data_path: str) -> tuple[Section, ...]:
-    """The sections of a file that is about several logs; none if it is about one."""
+    """The sections of a file that is about several logs; empty if it is about one."""
     with Path(data_path).open("rb") as source, mmap(source.fileno(), 0, access=ACCESS_READ) as data:
         sections = [
             Section(match.start(), match[0], log_of_folder(match[1].decode("utf-8", "replace")))
@@ -282,7 +282,7 @@ def sections_of(data_path: str) -> tuple[Section, ...]:
 
 
 def is_of_segment(path: str) -> bool:
-    """Whether a file is called as Kafka calls segments: ``00000000000000000000.log.txt``."""
+    """Whether a file's name begins as Kafka names segments, such as ``00000000000000000000.log.txt``."""
     return _SEGMENT.match(PurePath(path).name) is not None
 
 
@@ -290,7 +290,7 @@ _SEGMENT = re.compile(r"[0-9]{20}\.")
 
 
 def log_of_folder(path: str) -> tuple[str | None, int | None]:
-    """Topic and partition by the folder that a file is in, as Kafka names those of logs; else None."""
+    """Topic and partition by the name of the folder that a file is in, or None twice if it names no log."""
     log = parse_log_name(PurePath(path.replace("\\", "/")).parent.name)
     return log or (None, None)
 

@@ -1,4 +1,4 @@
-"""The fields in lines of kafka-dump-log, as its versions name them, between offset and key or of a batch."""
+"""The fields in lines of kafka-dump-log, by the names of its versions: of a record, or of a batch."""
 
 import re
 
@@ -16,7 +16,7 @@ _TOO_OLD = "a record without a timestamp: kafka-dump-log before 0.10 printed non
 
 
 def fields_of(text: bytes) -> tuple[dict[str, bytes], str]:
-    """The fields by name, in small letters, sizes among them, and which of them is the timestamp.
+    """The fields by name in lower case, including keysize and valuesize, and the name of the timestamp.
 
     Raises UnreadableError.
     """
@@ -42,13 +42,13 @@ def names_beside(text: bytes) -> list[str]:
 
 
 def records_in_batch(line: bytes) -> int:
-    """How many records follow the line of a batch, if it says so; at least one where the line is cut off."""
+    """The number of records that the line of a batch announces, else 0; 1 for a line that is cut off."""
     count = _COUNT.match(line)
     return int(count[1]) if count else int(not line.endswith(b"\n"))
 
 
 def count_damage(line: bytes, notes: SplitNotes) -> bool:
-    """Count what the tool says is damaged; whether the line is about a torn end of a segment."""
+    """Count damage that the tool reports; return whether the line is about a torn end of a segment."""
     notes.count("invalid_batches", int(line.startswith(b"baseOffset: ") and b" isvalid: false" in line))
     is_torn = _TORN.match(line) is not None
     notes.count("torn_segments", int(is_torn))
@@ -59,7 +59,7 @@ _TORN = re.compile(rb"Found \d+ invalid bytes at the end of \d{20}\.log\s*\Z")
 
 
 def refuse_missing(records: int, position: int) -> None:
-    """Raise UnreadableError where records did not follow the line of their batch, which begins there."""
+    """Raise UnreadableError if ``records`` are missing of the batch whose line is at ``position``."""
     if records > 0:
         reason = f"{counted(records, 'record')} of the batch that begins here did not follow"
         raise UnreadableError(reason, "was the output edited or cut? print it again", position=position)

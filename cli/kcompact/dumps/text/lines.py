@@ -1,4 +1,4 @@
-"""Lines of a file by byte range, found without reading what is between; and layouts that are cut at lines."""
+"""Lines of a byte range of a file, cuts at line ends that take few reads, and layouts that are cut so."""
 
 from collections.abc import Iterator, Sequence
 from io import BytesIO
@@ -21,7 +21,7 @@ _PROBE_BYTES = 64 << 10
 def cut_behind(
     mark: bytes, source: BinaryIO, start: int, end: int, split_bytes: int
 ) -> list[tuple[int, int]]:
-    """Ranges of about ``split_bytes`` of an open file that start after a mark, such as a line end."""
+    """Ranges of about ``split_bytes`` of an open file, each starting behind a mark such as a line end."""
     cuts = [start]
     while end - cuts[-1] > split_bytes:
         cut = behind_next(mark, source, cuts[-1] + split_bytes - 1, end)
@@ -32,12 +32,12 @@ def cut_behind(
 
 
 def ranges_between(cuts: list[int], end: int) -> list[tuple[int, int]]:
-    """The ranges that cuts begin, the last of which ends at ``end``; none that is empty."""
+    """The ranges that begin at cuts, the last one up to ``end``; empty ranges are left out."""
     return [(start, stop) for start, stop in pairwise([*cuts, end]) if start < stop]
 
 
 def behind_next(mark: bytes, source: BinaryIO, position: int, end: int) -> int | None:
-    """Where the next mark from ``position`` on ends; None if none begins before ``end``."""
+    """The end of the next mark from ``position`` on; None if the search comes to ``end``."""
     source.seek(position)
     tail = b""  # the end of what was read: a mark may have begun there
     probe_bytes = _PROBE_BYTES
@@ -55,9 +55,9 @@ def behind_next(mark: bytes, source: BinaryIO, position: int, end: int) -> int |
 
 
 def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
-    """The lines of a range, blank ones included, each with its line end; the last may have none.
+    """The lines of a range, including blank ones, each with its line end; the last one may have none.
 
-    Raises UnreadableError for one that goes on for more than LARGEST_RECORD_BYTES.
+    Raises UnreadableError for a line of more than LARGEST_RECORD_BYTES, EOFError where the file is shorter.
     """
     with Path(path).open("rb") as source:
         source.seek(start)
@@ -83,39 +83,39 @@ def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
 
 
 def without_line_end(line: bytes) -> bytes:
-    """A line without its LF or CR LF; a CR at the end of a file is one, too."""
+    """A line without its LF or CR LF, or without a CR alone at the end of a file."""
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def newline_of(head: bytes) -> bytes:
-    """How the first line ends."""
+    """The line end of the first line: LF or CR LF."""
     line_end = head.find(b"\n")
     is_cr = head.endswith(b"\r", 0, len(head) if line_end < 0 else line_end)
     return b"\r\n" if is_cr else b"\n"
 
 
 class LineLayout(FramedLayout):
-    """A record is a line, or several."""
+    """A layout of records that are one line, or several."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after line ends."""
         if file.data_bytes - file.shape.start <= split_bytes:
-            return _after_lines(file, BytesIO(), split_bytes)  # not to be cut: there may be ten thousand
+            return _after_lines(file, BytesIO(), split_bytes)  # not opened: there may be ten thousand
         with Path(file.data_path).open("rb") as source:
             return _after_lines(file, source, split_bytes)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
-        """Likewise: line ends are looked for where cuts are wanted."""
+        """As ``plan``, for an open file: it is only read where cuts are wanted."""
         return _after_lines(file, source, split_bytes)
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-        """By a compiled loop where the dump is large and its dialect allows it."""
+        """Index rows, by a compiled loop if the dump is large and a loop can read its dialect."""
         yield from self.index_together([part], extra)
 
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
-        """Likewise, across the ends of files."""
+        """As ``index``, with the lines of several files in one window."""
         return index_lines(parts, extra, self.index_ranges)
 
     def content(self, data: bytes) -> bytes:

@@ -30,11 +30,11 @@ _STACK = re.compile(
     rb"(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*|\s+at [\w.$/<>]+\(.*\)|Caused by: .*|\s+\.\.\. \d+ more"
     rb"|\s+-?\d+ is followed by \d+"  # gaps of a compacted log
 )
-"""Of an exception, or a list; only below a line of the tool, as records may hold such lines, too."""
+"""Lines of an exception or a list. They only count below a line of the tool, as records may be like them."""
 
 
 def start_of_records(body: bytes) -> tuple[int, int]:
-    """Where the first line behind those of the tool begins, and how many these are."""
+    """The start of the first line behind the tool's own lines, and the number of these."""
     start, lines = 0, 0
     while (match := _AT_THE_START.match(body, start)) is not None:
         start, lines = match.end(), lines + 1
@@ -42,10 +42,10 @@ def start_of_records(body: bytes) -> tuple[int, int]:
 
 
 def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
-    """Where the lines of the tool at the end of a text file begin, and how many they are.
+    """The start of the tool's own lines at the end of a text file, and the number of these.
 
-    ``tail`` are the last bytes (TAIL_BYTES) of the file's ``data_bytes``. Blank lines among them count as the
-    tool's. Without any, the end of the file and 0.
+    ``tail`` are the last bytes (TAIL_BYTES) of the file's ``data_bytes``. Blank lines between the tool's are
+    passed over, but not counted. Without lines of the tool: the end of the file, and 0.
     """
     end, lines = data_bytes, 0
     position, count = data_bytes, 0
@@ -62,14 +62,14 @@ def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
 
 
 def note_on_start(lines: int) -> str:
-    """The note on so many lines of the tool at the beginning."""
+    """The note on a number of the tool's own lines at the beginning."""
     return _passed_over(lines, "beginning")
 
 
 def note_on_end(tail: bytes, lines: int) -> str:
-    """The note on so many lines of the tool at the end; one that tells of an error is quoted.
+    """The note on a number of the tool's own lines at the end; a line about an error is quoted.
 
-    Running into a timeout is how kafka-console-consumer is made to end.
+    A timeout is not: it is how kafka-console-consumer is usually made to end.
     """
     note = _passed_over(lines, "end")
     texts = [line.strip() for line in list(_lines_backwards(tail))[: 2 * lines] if line.strip()][:lines]
@@ -85,7 +85,7 @@ def _passed_over(lines: int, place: str) -> str:
 
 
 def _lines_backwards(text: bytes) -> Iterator[bytes]:
-    """The lines from the last one on, with their ends (LF, CR LF or CR); mostly one is looked at."""
+    """The lines, last one first, with their ends (LF, CR LF or CR); most callers only take one."""
     end = len(text)
     while end:
         inner_end = end - (2 if text.endswith(b"\r\n", 0, end) else 1)

@@ -1,4 +1,4 @@
-"""Headers as tools print them into one text: names and values, mostly without quotes."""
+"""Headers that tools print as one text: names and values, mostly without quotes."""
 
 import ast
 from typing import Any
@@ -8,17 +8,17 @@ from kcompact.dumps.records.encodings import ENCODINGS
 
 _Headers = tuple[tuple[str, bytes | None], ...]
 _NO_HEADERS = "NO_HEADERS"
-_NULLS = ("null", "NULL", "nil", "None", "NaN", "nan", "\\N")  # without a sign, they are no name with a value
+_NULLS = ("null", "NULL", "nil", "None", "NaN", "nan", "\\N")  # with no separator, they are no header
 _EMPTY_OF_JAVA = tuple(f"RecordHeaders(headers = [], isReadOnly = {flag})" for flag in ("false", "true"))
 
 
 def is_none(text: str) -> bool:
-    """Whether a tool prints this where a record has no headers, such as Go's JSON of nil."""
+    """Whether a tool prints this text for a record without headers, such as Go's JSON of nil."""
     return text in {_NO_HEADERS, *_NULLS, *_EMPTY_OF_JAVA}
 
 
 def is_printed_by_java(raw: Any) -> bool:
-    """Whether it is the text of Java's RecordHeaders, in which nothing is quoted."""
+    """Whether ``raw`` is the text of Java's RecordHeaders, in which nothing is quoted."""
     return isinstance(raw, str) and raw.startswith("RecordHeaders(")
 
 
@@ -28,7 +28,7 @@ def likely_separator(text: str) -> str:
 
 
 def pairs_in(text: str, separator: str) -> list[str]:
-    """Names and values; what follows a comma and has no separator belongs to the value before it."""
+    """The pairs of name and value; a piece without a separator belongs to the value before its comma."""
     pairs: list[str] = []
     for piece in text.split(","):
         if pairs and separator not in piece:
@@ -39,14 +39,14 @@ def pairs_in(text: str, separator: str) -> list[str]:
 
 
 def may_be_others(raw: Any, separator: str | None = None) -> bool:
-    """Whether printed headers, with that separator if it is known, may be others than they are read as.
+    """Whether printed headers may be other headers than those read; ``separator`` is None if unknown.
 
-    A comma or a separator may be a value's or a name's own, and the word for null may be text. A second
-    colon may belong to the next header, as kafka-console-consumer has any ``headers.separator``.
+    A comma or a separator may be a part of a value or name, and the word for null may be text. A second
+    colon may belong to another header, as kafka-console-consumer may have any ``headers.separator``.
     """
     if not isinstance(raw, str) or not raw or is_none(raw) or raw[0] in "[{" or raw.endswith(";"):
         return False
-    if is_printed_by_java(raw):  # which is refused, or empty
+    if is_printed_by_java(raw):  # which decode_headers refuses
         return False
     is_mixed = separator is None and "=" in raw and likely_separator(raw) == ":"
     _, sign, value = raw.partition(separator or likely_separator(raw))
@@ -55,7 +55,7 @@ def may_be_others(raw: Any, separator: str | None = None) -> bool:
 
 
 def from_python(text: str) -> _Headers:
-    """As Python prints headers: ``[('name', b'value'), ('other', None)]``, a dict, or dicts of key and value.
+    """Headers as Python prints them: ``[('name', b'value')]``, a dict, or dicts of key and value.
 
     Raises ValueError.
     """
@@ -73,7 +73,7 @@ def from_python(text: str) -> _Headers:
 
 
 def _pair_of(item: Any) -> Any:
-    """A header's name and value: those that a dict has under these names, or a pair."""
+    """A header's name and value, from a dict of key and value, or a pair. Raises ValueError."""
     if not isinstance(item, dict):
         return item
     if item.keys() != {"key", "value"}:
@@ -82,7 +82,7 @@ def _pair_of(item: Any) -> Any:
 
 
 def from_aiven(text: str) -> _Headers:
-    """``name:value;`` for each header, with base64 on both sides."""
+    """Headers from ``name:value;`` for each one, both in base64. Raises ValueError."""
     pairs = [pair.partition(":") for pair in text[:-1].split(";")]
     decoded = ENCODINGS["base64"]
     return tuple((decoded(name.encode()).decode(), decoded(value.encode())) for name, _, value in pairs)

@@ -1,4 +1,4 @@
-"""Sentences of programs about records that they consume: words, places and times where a key would be."""
+"""Sentences that programs print about records: they have words, places or times where a key would be."""
 
 import re
 from itertools import pairwise
@@ -26,7 +26,7 @@ _TIME = re.compile(  # of 2014 to 2033: milliseconds, or seconds with a fraction
 )
 _OFFSET = re.compile(rb"\A\d{1,18}\Z")
 _NO_HEADERS = re.compile(rb"\ANO_HEADERS\Z")
-_ENOUGH_LINES = 10  # whose numbers hardly ascend by chance
+_ENOUGH_LINES = 10  # for numbers that are unlikely to ascend by chance
 EXPORT_HINT = "export the topic itself as JSON lines (kcat -J)"
 
 
@@ -36,7 +36,7 @@ def tell_places(lines: list[bytes]) -> bool:
 
 
 def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options: ReadOptions) -> None:
-    """Raise InputError where what is before the delimiter, which nobody has named, is hardly a key.
+    """Raise InputError where the text before the delimiter is hardly a key, and the user did not call it one.
 
     Keys that are the same words in many lines would supersede one another.
     """
@@ -71,7 +71,7 @@ def refuse_words_as_keys(path: str, lines: list[bytes], delimiter: str, options:
 
 
 def _ascend(numbers: list[bytes]) -> bool:
-    """Whether nearly all numbers are larger than the one before them; those of partitions begin anew."""
+    """Whether nearly all numbers exceed the one before them; they start again with each partition."""
     steps = [int(after) - int(before) for before, after in pairwise(numbers)]
     return len(numbers) >= _ENOUGH_LINES and sum(step > 0 for step in steps) >= _MOST * len(steps)
 

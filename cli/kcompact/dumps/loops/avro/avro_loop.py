@@ -1,6 +1,6 @@
-"""Records of unpacked Avro blocks, one after the other, by the steps of ``avro_program``.
+"""A loop over the records of unpacked Avro blocks, by the steps of ``avro_program``.
 
-A record that is not accepted in full stops the loop: nobody but the reference knows where it ends.
+It stops at a record that it does not accept in full, as only the reference knows where that record ends.
 """
 
 from typing import NamedTuple
@@ -47,9 +47,9 @@ RULES = 4
 
 
 class UnpackedBlocks(NamedTuple):
-    """Blocks side by side, each from its start to its end, and how many records it holds.
+    """Blocks side by side in one buffer: the start and end of each, and its number of records.
 
-    ``bases`` are positions in the dump, of each block's first record.
+    ``bases`` are the index positions of each block's first record.
     """
 
     starts: np.ndarray
@@ -114,7 +114,7 @@ def _fill_value(spans: np.ndarray, row: int, rules: np.ndarray, out: Columns) ->
     numbers[c.VALUE_KIND, row], numbers[c.FLAGS, row] = value[KIND], 0
     numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = value[START], value[END_OF_PART]
     numbers[c.HEADERS_START, row], numbers[c.HEADERS_END, row] = headers[START], headers[END_OF_PART]
-    # Headers that take no bytes are not the same as none.
+    # Headers that take no bytes are left to the reference, as columns show them like none.
     return rules[CONTENTS] == 0 or headers[KIND] == c.NULL or headers[END_OF_PART] > headers[START]
 
 
@@ -143,9 +143,9 @@ def scan_avro_blocks(
     spans: np.ndarray,
     out: Columns,
 ) -> None:
-    """Read records of blocks until the columns are full.
+    """Read records of blocks until the columns are full, or a record is refused.
 
-    Or until one is refused, or bytes are left over after a block's records: then a refusal is counted.
+    Bytes left over after a block's records are refused, too; ``state[REFUSALS]`` is 1 for either.
     """
     state, row = out.state, 0
     at, block, records = state[c.AT], state[c.BLOCK], state[c.DONE]

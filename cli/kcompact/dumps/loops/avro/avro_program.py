@@ -1,4 +1,4 @@
-"""A writer's schema as a flat table of steps over one record, which the Avro loop takes one by one."""
+"""Compiles a writer's schema into a flat table of steps over one record, which the Avro loop follows."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,7 +15,8 @@ ROLES = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
 # Steps over a field that nobody asks for.
 FIXED, LONG, BYTES, ENUM = range(4)
-# Steps that keep a field: a whole number, bytes after their length, or all that is between two steps.
+# Steps that keep a field: a whole number, bytes after their length, all bytes between BEGIN and FINISH, or
+# only that it is there.
 KEEP_LONG, KEEP_BYTES, BEGIN, FINISH, THERE = range(4, 9)
 # Steps that lead elsewhere.
 UNION, JUMP, ITEMS, NEXT_ITEM, CALL, RETURN, END = range(9, 16)
@@ -27,24 +28,25 @@ _Step = list[int]
 class AvroProgram(NamedTuple):
     """Rows of ``steps`` are (step, argument, second argument); a record ends with END.
 
-    The first argument is the size of FIXED, the number of ENUM's symbols, the part of a record that a step
-    keeps, the number of a UNION's branches (the second one: the place of the first one's start in
-    ``branch_starts``), or the row where JUMP, CALL and an array without (more) items go on.
+    The first argument is: for FIXED its size, for ENUM the number of symbols, for a step that keeps a field
+    the part of a record, for UNION the number of branches, and for JUMP, CALL and ITEMS without items the row
+    of the next step. UNION's second argument is the place of its first branch in ``branch_starts``.
     """
 
     steps: np.ndarray  # int64 of shape (steps, 3)
     branch_starts: np.ndarray  # int64: rows of ``steps``
-    deepest: int  # arrays and calls that are open at a time, at most
+    deepest: int  # the most arrays and calls that are open at a time
 
 
 class NotCovered(Exception):  # noqa: N818  no user sees it
-    """A schema, or a part of a record in it, that only the reference can read."""
+    """Raised for a schema, or a part of a record in it, that only the reference can read."""
 
 
 def compile_program(wire: WireSchema, paths: dict[str, Path], *, contents: bool) -> AvroProgram | None:
-    """The steps over one record, keeping what ``paths`` name; None for what only the reference can read.
+    """The steps over one record, which keep the parts that ``paths`` name.
 
-    ``contents``: not only whether there is a value is kept, but where it and the headers are.
+    With ``contents`` they keep the places of value and headers, otherwise only whether there is a value. None
+    for a schema that only the reference can read.
     """
     named = paths.values()
     nested = any(outer != inner and outer == inner[: len(outer)] for outer in named for inner in named)
@@ -66,7 +68,7 @@ class _Compiler:
     called: dict[str, list[_Step]] = field(default_factory=dict)  # the CALLs of each record, by its name
 
     def program(self) -> AvroProgram:
-        """Raises NotCovered."""
+        """The finished program. Raises NotCovered."""
         self._field((), self.wire.type, is_sure=True)
         self._add(END)
         starts: dict[str, int] = {}
@@ -88,7 +90,7 @@ class _Compiler:
         return self.steps[-1]
 
     def _field(self, path: Path, kind: Any, *, is_sure: bool) -> None:
-        """A field at a path; ``is_sure``: no record around it may be null."""
+        """Add the steps over the field at a path. ``is_sure``: no record around it can be null."""
         role = self.roles.get(path)
         if role is not None:
             self._keep(role, kind, is_sure=is_sure)
@@ -97,7 +99,7 @@ class _Compiler:
             self._skip(path if leads_on else None, kind, is_sure=is_sure)
 
     def _skip(self, path: Path | None, kind: Any, *, is_sure: bool) -> None:
-        """Pass over a field; ``path`` None: nothing in it is asked for."""
+        """Add the steps past a field that is not kept; ``path`` is None if nothing in it is kept either."""
         resolved = self.wire.resolve(kind)
         if isinstance(resolved, list):
             self._union(resolved, lambda branch: self._skip(path, branch, is_sure=False))
@@ -158,7 +160,7 @@ class _Compiler:
             self._keep_branch(role, kind)
 
     def _check(self, role: str, kind: Any, *, is_sure: bool) -> None:
-        """Raises NotCovered for a type that only the reference makes a part of a record of."""
+        """Raise NotCovered for a type of which only the reference can make this part of a record."""
         is_whole = is_integer(kind)
         if role == "value":
             covered = not self.contents or is_bytes(self.wire, kind)
@@ -167,7 +169,8 @@ class _Compiler:
         elif role == "topic":
             covered = is_bytes(self.wire, kind)
         elif role == "key":
-            # The reference writes a structured key below a record that may be null anew, and doubts doubles.
+            # Left to the reference: a structured key in a record that may be null, which it writes anew, and
+            # doubles, which it may refuse.
             is_kept = is_sure and len(branches(kind)) == 1 and branches(kind)[0] not in ("float", "double")
             covered = is_whole or is_bytes(self.wire, kind) or is_kept
         else:

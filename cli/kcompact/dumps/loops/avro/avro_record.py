@@ -1,4 +1,4 @@
-"""The way through one Avro record by the steps of an AvroProgram: its end, and where its parts are."""
+"""Walks through one Avro record by the steps of an AvroProgram, to its end and the places of its parts."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from kcompact.dumps.loops.avro.avro_program import (
 from kcompact.dumps.loops.compiling import int64, part
 
 REFUSED = -1
-MOST_DIGITS = 20  # of a number as a key, its sign counted
+MOST_DIGITS = 20  # of a number as a key, including its sign
 _MORE = 0x80
 _SEVEN_BITS = 0x7F
 _LAST_SHIFT = 63  # of the tenth byte, which holds a single bit
@@ -34,7 +34,7 @@ _TEN = 10
 
 @part
 def long_at(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
-    """Avro's long (or int) at ``at``, and where it ends; REFUSED if that is not before ``end``."""
+    """Avro's long (or int) that starts at ``at``, and where it ends: REFUSED if it reaches beyond ``end``."""
     shift, number = 0, int64(0)
     while at < end:
         byte = int64(data[at])
@@ -50,7 +50,7 @@ def long_at(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
 
 @part
 def is_ascii(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether a range holds no other bytes."""
+    """Whether a range holds ASCII alone."""
     for at in range(start, end):
         if data[at] >= _MORE:
             return False
@@ -59,7 +59,7 @@ def is_ascii(data: np.ndarray, start: int, end: int) -> bool:
 
 @part
 def written_number(number: int, out: np.ndarray, at: int) -> int:
-    """Write a number in digits; return where they end, or REFUSED for the one that has no counterpart."""
+    """Write a number in digits; return where they end, or REFUSED for -2**63, whose negative does not fit."""
     if number < 0:
         if number < -_LARGEST:
             return REFUSED
@@ -90,7 +90,11 @@ def record_end(
     stack: np.ndarray,
     spans: np.ndarray,
 ) -> int:
-    """Behind the record that starts at ``at`` of a block that ends at ``end``; ``spans`` learn its parts."""
+    """The end of the record that starts at ``at`` in a block that ends at ``end``, or REFUSED.
+
+    ``spans`` get the places of its parts. ``stack`` has a row for each open array or call: the step to go
+    back to, and the number of items left.
+    """
     step, depth = 0, 0
     while True:
         kind, first = program.steps[step, 0], program.steps[step, 1]
@@ -114,7 +118,7 @@ def record_end(
 def _led(
     data: np.ndarray, at: int, end: int, kind: int, first: int, step: int, stack: np.ndarray, depth: int
 ) -> tuple[int, int, int]:
-    """Behind a step that leads to ``first`` or elsewhere: the next step, and how much is open then."""
+    """Take a step that leads elsewhere, such as to ``first``: the place after it, next step, and depth."""
     if kind == JUMP:
         return at, first, depth
     if kind == NEXT_ITEM:
@@ -137,7 +141,7 @@ def _led(
 
 @part
 def _field_end(data: np.ndarray, at: int, end: int, kind: int, first: int, spans: np.ndarray) -> int:
-    """Behind a field: ``first`` is its size, its number of symbols, or the part of the record that it is."""
+    """The end of a field, or REFUSED; ``first`` is the step's argument (size, number of symbols, or part)."""
     if kind == FIXED:
         return at + first if first <= end - at else REFUSED
     number, at = long_at(data, at, end)
@@ -167,9 +171,10 @@ def _keep(at: int, kind: int, role: int, spans: np.ndarray) -> None:
 
 @part
 def _chosen(data: np.ndarray, at: int, end: int, program: AvroProgram, step: int) -> tuple[int, int]:
-    """Behind the number of a union's branch, and the step that the branch starts with.
+    """The end of the number of a union's branch, and the first step of that branch.
 
-    The reference cuts a single byte off where it needs the bytes after it: longer spellings are left to it.
+    The reference assumes that the number takes one byte where it needs the bytes after it, so longer
+    spellings are left to it.
     """
     if at >= end or data[at] >= _MORE:
         return REFUSED, step
@@ -181,7 +186,7 @@ def _chosen(data: np.ndarray, at: int, end: int, program: AvroProgram, step: int
 
 @part
 def _run_of_items(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
-    """Behind the number of items that follow (and, where it is negative, their size), and that number."""
+    """The end of an item count (followed by the items' size if it is negative), and the count itself."""
     count, at = long_at(data, at, end)
     if at >= 0 and count < 0:
         _, at = long_at(data, at, end)

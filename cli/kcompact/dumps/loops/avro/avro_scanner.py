@@ -1,4 +1,4 @@
-"""Avro blocks read by the loop: for which schemas and dialects, and what is asked of it."""
+"""Sets the Avro loop up for a file, if the loop can read its schema and dialect."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -34,7 +34,7 @@ _BLOCK_SHIFT = 32
 
 
 class AvroScanner:
-    """Sets the loop up for a file, for ``block_loop.BlockLoop``."""
+    """The loop set up for a file, as ``block_loop.BlockLoop`` calls it."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class AvroScanner:
         self._rules[CONTENTS] = bool(extra)
         self._spans = np.zeros((len(ROLES), SPAN_FACTS), np.int64)
         self._stack = np.zeros((program.deepest, 2), np.int64)
-        self._buffer = bytearray()  # one for all chunks: a new one each time costs more than the copy
+        self._buffer = bytearray()  # the same for all chunks: a new one costs more than the copy
         self._data = np.zeros(0, np.uint8)
         self._blocks = UnpackedBlocks(*(np.zeros(0, np.int64) for _ in range(4)))
 
     def start(self, chunk: Chunk, split_start: int, columns: Columns) -> Columns:
-        """Look at new blocks, their records side by side; return the columns with room for their keys."""
+        """Prepare for the blocks of a chunk, copied side by side; return columns with room for their keys."""
         blocks, unpacked = zip(*chunk, strict=True)
         sizes = np.array([len(records) for records in unpacked], np.int64)
         ends = np.cumsum(sizes)
@@ -79,12 +79,12 @@ class AvroScanner:
         return np.frombuffer(view[:size], np.uint8)
 
     def scan(self, columns: Columns) -> None:
-        """Fill the columns with what follows; ``columns.state[REFUSALS]``: whether a record was refused."""
+        """Fill the columns with the next records; ``columns.state[REFUSALS]`` tells if one was refused."""
         read = self._data, self._blocks, self._program
         scan_avro_blocks(*read, self._stack, self._rules, self._spans, columns)
 
     def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
-        """The columns after INDEX_SCHEMA. Raises Misfit."""
+        """The columns after INDEX_SCHEMA for these rows. Raises Misfit."""
         return added_columns(self._extra, lambda: np.zeros(0), partial(self._contents, rows, keys))
 
     def _contents(self, rows: ScannedRows, keys: pa.Array, names: frozenset[str]) -> dict[str, pa.Array]:
@@ -99,7 +99,7 @@ class AvroScanner:
 
 
 def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None:
-    """The loop set up for a file; None where only the reference can read its schema or what is asked for."""
+    """The loop set up for a file; None where only the reference can read its schema or make these columns."""
     file = part.file
     if not _covers(file.dialect, extra):
         return None

@@ -1,6 +1,6 @@
-"""Index rows of Avro blocks: a loop reads them, and where it refuses a record, the reference reads on.
+"""Index rows of Avro blocks: a loop reads them until it refuses a record.
 
-The reference then reads all that is left of that block, as only its reader knows where the next record is.
+From there on the reference reads the remainder of that block, as only it knows where the next record begins.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Cursor(NamedTuple):
-    """A place in a chunk: so many records of a block were read, which take its first ``at`` bytes."""
+    """A place in a chunk: ``done`` records of a block were read, which take its first ``at`` bytes."""
 
     block: int
     done: int = 0
@@ -29,11 +29,11 @@ class Cursor(NamedTuple):
 
 
 Reference = Callable[[Chunk, Cursor, Cursor], Iterator[pa.RecordBatch]]
-"""Index rows of the records between two places of a chunk, read one by one. Raises UnreadableError."""
+"""The reference reader: index rows of the records between two places of a chunk. Raises UnreadableError."""
 
 
 class BlockLoop:
-    """Indexes chunks of a split."""
+    """Indexes the chunks of a split, one after another."""
 
     def __init__(
         self, scanner: "AvroScanner", part: SplitToIndex, extra: frozenset[str], reference: Reference
@@ -63,7 +63,7 @@ class BlockLoop:
             first = behind
 
     def _accepted(self) -> Iterator[pa.RecordBatch]:
-        """Raises Misfit, before any row."""
+        """The rows that the loop accepted. Raises Misfit before the first one."""
         rows = ScannedRows(self._file, self._columns, self._logs)
         if not rows.count:
             return

@@ -1,6 +1,6 @@
-"""Cells of CSV and delimited text, by the rules of csv_reader.py: where they end, and what they stand for.
+"""Loops over cells of CSV and delimited text, by the rules of csv_reader.py: their ends and their texts.
 
-``bound`` is the end of the lines that may be looked at; a newline stands right before it.
+``bound`` is the end of the lines that a loop may look at; a newline is directly before it.
 """
 
 import numpy as np
@@ -28,13 +28,16 @@ _OF_WORDS[list(b"._:-")] = _PUNCTUATION
 
 @part
 def end_of_plain_cell(data: np.ndarray, at: int, delimiter: int, quote: int) -> int:
-    """The first delimiter, newline or quote from ``at`` on; ``quote`` may be the delimiter again."""
+    """The place of the first delimiter, newline or quote; without quoting, ``quote`` is the delimiter."""
     return first_of(data, at, delimiter, _NEWLINE, quote, 0)
 
 
 @part
 def end_of_quoted_cell(data: np.ndarray, at: int, bound: int) -> tuple[int, int]:
-    """The closing quote of the cell whose text starts at ``at``, and whether quotes are doubled in it."""
+    """The place of a cell's closing quote, or REFUSED, and whether quotes in its text are doubled (0 or 1).
+
+    The text starts at ``at``.
+    """
     doubled = 0
     while True:
         at = _quote_from(data, at, bound)
@@ -56,7 +59,7 @@ def _quote_from(data: np.ndarray, at: int, bound: int) -> int:
 
 @part
 def needless_quotes(data: np.ndarray, start: int, end: int, delimiter: int) -> int:
-    """The flags of a cell with quotes that it does not need, as csv_quoting.py has it; else 0."""
+    """The flags of a quoted cell that needs no quotes, by the rules of csv_quoting.py; 0 if it needs them."""
     if start == end or _OF_WORDS[data[start]] != _ALPHANUMERIC:
         return 0
     is_word = end - start <= LONGEST_WORD
@@ -71,7 +74,7 @@ def needless_quotes(data: np.ndarray, start: int, end: int, delimiter: int) -> i
 
 @part
 def line_end(data: np.ndarray, at: int) -> int:
-    """Behind the line end (LF or CR LF) at ``at``; REFUSED if there is none."""
+    """The place behind the line end (LF or CR LF) at ``at``; REFUSED if there is none."""
     if data[at] == _RETURN:
         at += 1
     return at + 1 if data[at] == _NEWLINE else REFUSED
@@ -79,7 +82,10 @@ def line_end(data: np.ndarray, at: int) -> int:
 
 @part
 def may_be_rows(data: np.ndarray, start: int, end: int, delimiter: int, columns: int) -> bool:
-    """Whether a row with line ends in it looks like a row in each of its lines; the reference tells."""
+    """Whether a row of several lines may be several rows: each line has as many delimiters as a row.
+
+    The reference then decides.
+    """
     if first_of(data, start, _NEWLINE, _NEWLINE, _NEWLINE, 0) >= end - 1:
         return False
     delimiters = int64(0)
@@ -95,7 +101,7 @@ def may_be_rows(data: np.ndarray, start: int, end: int, delimiter: int, columns:
 
 @part
 def row_end(data: np.ndarray, at: int, bound: int, quoting: int) -> int:
-    """Behind the line at whose end no quote is open, by the count of quotes alone; UNFINISHED if none."""
+    """The end of the first line behind which no quote is open, counting quotes alone; UNFINISHED if none."""
     is_open = int64(0)
     while at < bound:
         byte = data[at]
@@ -111,7 +117,7 @@ def row_end(data: np.ndarray, at: int, bound: int, quoting: int) -> int:
 
 @part
 def written_cell(data: np.ndarray, start: int, end: int, doubled: int, out: np.ndarray, out_at: int) -> int:
-    """Copy a cell's text, its doubled quotes as one; return where the copy ends."""
+    """Copy a cell's text, with doubled quotes as single ones; return where the copy ends."""
     at = start
     while at < end:
         out[out_at] = data[at]
@@ -129,7 +135,7 @@ def write_cells(
     out: np.ndarray,
     out_ends: np.ndarray,
 ) -> None:
-    """The texts of cells, one after the other; where each ends."""
+    """Write the texts of cells one after another, and where each ends."""
     at = 0
     for row in range(len(starts)):
         at = written_cell(data, starts[row], ends[row], doubled[row], out, at)
@@ -138,7 +144,7 @@ def write_cells(
 
 @part
 def is_header(data: np.ndarray, row: int, after: int, header: np.ndarray) -> bool:
-    """Whether a row, which ends before ``after``, is ``header``: that of another table joined to this one."""
+    """Whether a row that ends before ``after`` is the header line again, as in tables that were joined."""
     end = row + len(header)
     if row == end or end >= after or (data[end] != _NEWLINE and data[end] != _RETURN):
         return False

@@ -1,6 +1,6 @@
-"""CSV and delimited text: rows of as many cells as there are columns.
+"""The loop over CSV and delimited text, whose rows have as many cells as there are columns.
 
-A row that is not accepted in full is left to the reference reader: see ``Columns.refused``.
+It leaves a row that it does not accept in full to the reference reader: see ``Columns.refused``.
 """
 
 import numpy as np
@@ -54,14 +54,17 @@ TOPIC, PARTITION, OFFSET, TIMESTAMP, TIMESTAMP_TYPE, KEY, VALUE, HEADERS = range
 KEY_ERROR, VALUE_ERROR, KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE, DELETE_FLAG, PLACES = range(8, 16)
 ABSENT = -1
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-_MARK = 0xEF  # the first byte of a byte order mark: which one it is, the reference tells
+_MARK = 0xEF  # perhaps the first byte of a byte order mark, which the reference recognises
 
 
 @part
 def _cells_end(
     data: np.ndarray, at: int, bound: int, rules: np.ndarray, cells: np.ndarray
 ) -> tuple[int, int]:
-    """Behind the row that starts at ``at``, and how its cells are quoted; ``cells`` learn where each is."""
+    """The end of the row that starts at ``at``, or REFUSED, and flags of how its cells are quoted.
+
+    ``cells`` get the kind and place of each cell.
+    """
     if rules[TAKES_REST]:
         return unquoted_cells_end(data, at, bound, rules, cells)
     delimiter = rules[DELIMITER]
@@ -95,7 +98,7 @@ def _cells_end(
 
 @part
 def _quoted_cell(data: np.ndarray, at: int, bound: int, cells: np.ndarray, column: int) -> int:
-    """Behind the closing quote of the cell whose opening one is at ``at``."""
+    """The place behind the closing quote of the cell whose opening quote is at ``at``, or REFUSED."""
     close, doubled = end_of_quoted_cell(data, at + 1, bound)
     if close < 0:
         return REFUSED
@@ -114,7 +117,7 @@ def _fill(
     words: np.ndarray,
     out: Columns,
 ) -> bool:
-    """Fill in a row; False where only the reference knows what the record says."""
+    """Fill in a row; return False where only the reference can read the record."""
     for place in range(KEY_ERROR, KEY_SIZE):
         if places[place] >= 0 and cells[places[place], KIND] != c.MISSING:
             return False
@@ -131,7 +134,7 @@ def _fill(
 
 @part
 def _number(data: np.ndarray, cells: np.ndarray, place: int) -> int:
-    """The number in a cell; -1 where the cell is empty or there is no such column; else below that."""
+    """The number in a cell; -1 if the cell is empty or there is no such column, -2 if it is no number."""
     if place < 0 or cells[place, KIND] == c.MISSING:
         return -1
     number = -2
@@ -232,7 +235,7 @@ def _row_after(
     row: int,
     out: Columns,
 ) -> int:
-    """Behind the row that starts at ``at``, which is filled in; REFUSED where the reference reads it."""
+    """Fill in the row that starts at ``at``; return its end, or REFUSED if the reference has to read it."""
     after, out.numbers[c.FLAGS, row] = _cells_end(data, at, bound, rules, cells)
     if after < 0 or data[at] == _MARK or is_header(data, at, after, header):
         return REFUSED
@@ -245,7 +248,7 @@ def _row_after(
 
 @part
 def _end_of_refused(data: np.ndarray, at: int, bound: int, rules: np.ndarray) -> int:
-    """Behind a row that is left to the reference, and so are lines between rows that stand before it."""
+    """The end of a row that is left to the reference, together with a tool's own lines in front of it."""
     first = past_lines_between(data, at, bound) if rules[TAKES_REST] else at
     return row_end(data, first, bound, rules[QUOTING])
 
@@ -262,10 +265,10 @@ def scan_csv_lines(
     cells: np.ndarray,
     out: Columns,
 ) -> None:
-    """Read rows until ``end`` (after a newline), or until the columns are full, or one does not end.
+    """Read rows until ``end`` (behind a newline), until the columns are full, or until a row has no end.
 
-    No row reaches over any of ``bounds``, which ascend to ``end``. ``words``: as ``is_null_word`` has them.
-    ``header``: the first line, without its end, where it names the columns; else empty.
+    No row reaches over any of ``bounds``, which ascend to ``end``. ``words`` are as in ``is_null_word``.
+    ``header`` is the first line, without its line end, if it names the columns; else it is empty.
     """
     state, refused, row, refusals, number = out.state, out.refused, 0, 0, 0
     at = state[c.AT]

@@ -1,4 +1,4 @@
-"""CSV and delimited text read by the loop: for which dialects, and what is asked of it."""
+"""Sets the CSV loop up for a file, if the loop can read its dialect."""
 
 from functools import partial
 from itertools import takewhile
@@ -57,7 +57,7 @@ _ERRORS = "surrogateescape"
 
 
 class CsvScanner:
-    """Sets the loop up for a file. See ``line_loop.Scanner``."""
+    """The loop set up for a file. See ``line_loop.Scanner``."""
 
     is_table = True
     cutting = None
@@ -90,19 +90,19 @@ class CsvScanner:
         self._bounds = np.zeros(1, np.int64)
 
     def start(self, window: Window) -> None:
-        """No row reaches from one file into the next."""
+        """Prepare for a new window, in which no row reaches from one file into the next."""
         self._bounds = np.array([stretch.last for stretch in window.stretches], np.int64)
         self._rules[IS_LAST] = window.is_last
 
     def scan(self, window: Window, columns: Columns) -> None:
-        """Run the loop."""
+        """Run the loop; a row that does not end in this window is left to the next one."""
         rules = self._bounds, self._places, self._rules, self._words, self._header, self._cells
         scan_csv_lines(window.data, window.end, *rules, columns)
         if columns.state[c.IS_UNFINISHED]:
             window.next_start = int(columns.state[c.AT])
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
-        """Raises Misfit."""
+        """The columns after INDEX_SCHEMA for these rows. Raises Misfit."""
         return added_columns(self._extra, lambda: np.zeros(0), partial(self._contents, rows, window, keys))
 
     def _contents(
@@ -118,12 +118,12 @@ class CsvScanner:
         return contents_of(names, keys, *values, headers, self._headers, self._part)
 
     def _headers(self, cell: bytes) -> Headers:
-        """Raises ValueError where they cannot be read."""
+        """The headers of a cell. Raises ValueError where they cannot be read."""
         return self._to_headers(cell.decode("utf-8", _ERRORS), _ERRORS)
 
 
 def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> CsvScanner | None:
-    """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
+    """The loop set up for a file; None if only the reference can read its dialect or make these columns."""
     return CsvScanner(part, extra) if extra <= CONTENT_EXTRA and _covers(part.file) else None
 
 
@@ -144,7 +144,7 @@ def _covers(file: DumpFile) -> bool:
 
 
 def _labels_of(file: DumpFile, extra: frozenset[str]) -> list[int]:
-    """The LABEL of each column: the first ones have labels, as CsvReader has it, where a dialect has them."""
+    """The LABEL of each column. In a labelled dialect, the first columns have labels, as in CsvReader."""
     dialect: Dialect = file.dialect
     shape: CsvShape = file.shape
     if not dialect.labelled:

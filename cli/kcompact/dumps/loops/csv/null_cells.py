@@ -21,7 +21,10 @@ _WORDS = np.array([list(word.ljust(_LONGEST + 1, b"\0")) for word in RARER_NULLS
 
 @part
 def is_null_word(data: np.ndarray, cell: np.ndarray, words: np.ndarray, number: int) -> bool:
-    """Whether a cell is one of a dialect's two words for null, which are one after the other in ``words``."""
+    """Whether a cell is the word of this number (0 or 1) of a dialect's two words for null.
+
+    Both have the same length, and stand one after another in ``words``.
+    """
     length = len(words) // 2
     if cell[END] - cell[START] != length:
         return False
@@ -33,7 +36,7 @@ def is_null_word(data: np.ndarray, cell: np.ndarray, words: np.ndarray, number: 
 
 @part
 def kind_of(data: np.ndarray, cell: np.ndarray, has_size: bool, words: np.ndarray, has_words: bool) -> int:
-    """MISSING, EMPTY, TEXT or LITERAL; REFUSED where another cell, or the reference, tells null from text."""
+    """MISSING, EMPTY, TEXT or LITERAL; REFUSED where another cell decides, or only the reference can tell."""
     if cell[KIND] != c.TEXT:
         return REFUSED if has_size else cell[KIND]
     if has_words and (is_null_word(data, cell, words, 0) or is_null_word(data, cell, words, 1)):
@@ -45,7 +48,7 @@ def kind_of(data: np.ndarray, cell: np.ndarray, has_size: bool, words: np.ndarra
 
 @part
 def null_flag(data: np.ndarray, cell: np.ndarray, word: int, sign: int) -> int:
-    """Which of the flags says that text is what other tools write for null, as csv_reader.py has it."""
+    r"""The flag of a text that other tools write for null: ``word`` for NULL, ``sign`` for ``\N``, else 0."""
     if is_text(data, cell[START], cell[END], _NULL_SIGN):
         return sign
     return word if is_text(data, cell[START], cell[END], _NULL_WORD) else 0
@@ -53,7 +56,7 @@ def null_flag(data: np.ndarray, cell: np.ndarray, word: int, sign: int) -> int:
 
 @part
 def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether it is one of the rarer texts. The length tells most others at once."""
+    """Whether a range is one of RARER_NULLS; most other texts are too long for that."""
     length = end - start
     if length > _LONGEST:
         return False

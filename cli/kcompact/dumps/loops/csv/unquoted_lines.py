@@ -1,6 +1,6 @@
-"""Lines without quotes whose last column takes the rest, some columns with labels: text of consoles.
+"""Loops over lines of console tools: unquoted cells, some with labels; the last one takes the remainder.
 
-By the rules of ``csv_reader.first_cells`` and console_labels.py.
+They follow the rules of ``csv_reader.first_cells`` and console_labels.py.
 """
 
 import numpy as np
@@ -24,14 +24,14 @@ from kcompact.dumps.loops.json.json_values import value_end
 from kcompact.dumps.loops.words import first_of
 
 UNLABELLED, OF_TIMESTAMP, OF_PARTITION, OF_OFFSET, OF_DELIVERY, OF_EPOCH, OF_HEADERS = range(7)
-"""Kinds of LABEL. OF_HEADERS: headers as consoles print them, where they are read."""
+"""Kinds of LABEL. OF_HEADERS: headers as consoles print them, if the index asks for headers."""
 _OF_APPEND_TIME = OF_HEADERS  # headers have no label
 _LABELS = (b"", b"CreateTime:", b"Partition:", b"Offset:", b"Delivery:", b"Epoch:", b"LogAppendTime:")
 _LABEL_TEXTS = np.frombuffer(b"".join(_LABELS), np.uint8)
 _LABEL_ENDS = np.cumsum([len(label) for label in _LABELS])
 _NEWLINE, _RETURN, _PERCENT, _COLON, _COMMA, _SEMICOLON = b"\n\r%:,;"
 _QUOTE, _OBJECT, _ARRAY, _ZERO, _NINE = b'"{[09'
-_LONGEST_JSON = 4000  # Python's parser, by which the reference goes, refuses numbers of 4,301 digits
+_LONGEST_JSON = 4000  # Python's parser, which the reference uses, refuses numbers of 4,301 digits
 _MESSAGE, _PROCESSED = (np.frombuffer(text, np.uint8) for text in (b"Message ", b"Processed a total of "))
 _AT_OFFSET, _EXITING = (np.frombuffer(text, np.uint8) for text in (b" at offset ", b": exiting"))
 _NO_TIMESTAMP, _NOT_PRESENT = (np.frombuffer(text, np.uint8) for text in (b"NO_TIMESTAMP", b"NOT_PRESENT"))
@@ -41,7 +41,7 @@ _OF_JAVA = np.frombuffer(b"RecordHeaders(", np.uint8)
 
 @part
 def past_lines_between(data: np.ndarray, at: int, bound: int) -> int:
-    """The first line from ``at`` on that is not blank, and not a tool's own by its first sign."""
+    """The start of the first line from ``at`` on that is neither blank nor begins like a tool's own line."""
     while at < bound:
         blank = line_end(data, at)
         if blank > 0:
@@ -57,7 +57,7 @@ def past_lines_between(data: np.ndarray, at: int, bound: int) -> int:
 def unquoted_cells_end(
     data: np.ndarray, at: int, bound: int, rules: np.ndarray, cells: np.ndarray
 ) -> tuple[int, int]:
-    """Behind the line that starts at ``at``, and its flags; ``cells`` learn where each is."""
+    """The end of the line that starts at ``at``, or REFUSED, and its flags; ``cells`` get their places."""
     delimiter, last, flags = rules[DELIMITER], len(cells) - 1, 0
     if data[at] == _PERCENT or _begins(data, at, bound, _MESSAGE):
         return REFUSED, flags
@@ -99,7 +99,10 @@ def _begins(data: np.ndarray, start: int, end: int, text: np.ndarray) -> bool:
 
 @part
 def _cell_end(data: np.ndarray, at: int, delimiter: int) -> int:
-    """Where a cell ends: behind JSON that it begins with, if a delimiter follows; else at the first one."""
+    """The end of a cell: behind JSON at its start if a delimiter follows, else at the first delimiter.
+
+    A newline ends a cell as well. REFUSED for JSON that the loop does not read.
+    """
     if data[at] == _OBJECT or data[at] == _ARRAY or data[at] == _QUOTE:
         end = value_end(data, at)
         if end < 0 or end - at > _LONGEST_JSON:
@@ -111,7 +114,7 @@ def _cell_end(data: np.ndarray, at: int, delimiter: int) -> int:
 
 @part
 def _may_cut_key(data: np.ndarray, start: int, end: int, delimiter: int) -> bool:
-    """Whether a value that is no JSON, by its first sign, holds a delimiter, as ``may_cut_key`` has it."""
+    """Whether a value that does not begin as JSON holds a delimiter, by ``csv_reader.may_cut_key``."""
     if data[start] == _OBJECT or data[start] == _ARRAY:
         return False
     return first_of(data, start, delimiter, _NEWLINE, _NEWLINE, 0) < end
@@ -119,7 +122,7 @@ def _may_cut_key(data: np.ndarray, start: int, end: int, delimiter: int) -> bool
 
 @part
 def _may_hold_kcat_s(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether a value ends as what ``is_kcat_within`` looks for."""
+    """Whether a value ends like the messages of kcat that ``between_records.is_kcat_within`` looks for."""
     at = end
     while at > start and _ZERO <= data[at - 1] <= _NINE:
         at -= 1
@@ -129,7 +132,7 @@ def _may_hold_kcat_s(data: np.ndarray, start: int, end: int) -> bool:
 
 @part
 def _without_label(data: np.ndarray, cell: np.ndarray) -> bool:
-    """Take the label off a cell; False where it has another one, or behind it is no number."""
+    """Take the label off a cell; return False if it has another label, or no number behind it."""
     label, behind = cell[LABEL], cell[START]
     if label == OF_TIMESTAMP and is_text(data, behind, cell[END], _NO_TIMESTAMP):
         cell[KIND] = c.MISSING
@@ -148,7 +151,10 @@ def _without_label(data: np.ndarray, cell: np.ndarray) -> bool:
 
 @part
 def _doubt_of_headers(data: np.ndarray, start: int, end: int) -> int:
-    """The flag of headers that may be others, as printed_headers.may_be_others has it; REFUSED if odd."""
+    """DOUBTFUL_HEADERS for printed headers that can be read in another way, by printed_headers.may_be_others.
+
+    0 for other headers, REFUSED for those that only the reference reads.
+    """
     if start == end or is_text(data, start, end, _NO_HEADERS):
         return 0
     colon = end_of_plain_cell(data, start, _COLON, _COLON)

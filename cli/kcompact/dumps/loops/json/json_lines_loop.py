@@ -1,6 +1,6 @@
-"""JSON lines: one object a line, whose members are the parts of a record and whatever else there may be.
+"""The loop over JSON lines: an object on each line, with the parts of a record among its members.
 
-A line that is not accepted in full is left to the reference reader: see ``Columns.refused``.
+It leaves a line that it does not accept in full to the reference reader: see ``Columns.refused``.
 """
 
 import numpy as np
@@ -56,10 +56,10 @@ from kcompact.dumps.loops.json.json_values import (
 )
 
 _OPEN, _NEWLINE, _MINUS, _SMALL_F = b"{\n-f"
-# With one of these, an object may stand for other bytes than its own (json_reader.py).
+# An object that holds one of these may stand for other bytes than its own (json_reader.py).
 _ENVELOPES = tuple(np.frombuffer(word, np.uint8) for word in (b'"Buffer"', b'"isPayloadNull"', b"\\u00"))
 _IS_OPENING = np.zeros(256, np.uint8)
-_IS_OPENING[list(b'0123456789-[{"tfn')] = 1  # of JSON that is no string, or a string in quotes
+_IS_OPENING[list(b'0123456789-[{"tfn')] = 1  # first bytes of any JSON value
 
 # Places of ``rules``.
 BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS, KINDS, BARE_START, BARE_END, IS_NUMBERED = range(9)
@@ -73,7 +73,7 @@ _GUESSES = types.NamedTuple([TABLE, _SPELT], NameGuesses)
 
 @part
 def _clear(spans: np.ndarray) -> None:
-    """Of what is missing, places count for value and headers alone."""
+    """Set all names to MISSING; only value and headers need places if they are missing."""
     for name in range(len(spans)):
         spans[name, KIND] = c.MISSING
     spans[VALUE, START] = spans[VALUE, END] = spans[VALUE, SIGNS] = 0
@@ -89,7 +89,7 @@ def _next_line(data: np.ndarray, at: int) -> int:
 
 @part
 def _line_end(data: np.ndarray, at: int) -> int:
-    """Behind the newline, if nothing else follows."""
+    """The place behind the newline; REFUSED if there is anything but blanks before it."""
     if at < 0:
         return REFUSED
     at = past_blanks(data, at)
@@ -98,7 +98,7 @@ def _line_end(data: np.ndarray, at: int) -> int:
 
 @part
 def _says_nothing(name: int, kind: int, first: int) -> bool:
-    """Whether the value of a mark, a flag or an error, of which ``first`` is the first byte, is false."""
+    """Whether the value of a marker or the delete flag means false; ``first`` is its first byte."""
     if name == DELETE_FLAG:
         return IS_UNSET[first] > 0
     return name < ERRORS and kind == c.OTHER and first == _SMALL_F
@@ -119,11 +119,11 @@ def _fill(
     literal: np.ndarray,
     out: Columns,
 ) -> bool:
-    """Fill in a row; False where only the reference knows what the record says."""
+    """Fill in a row; return False where only the reference can read the record."""
     for name in range(MARKERS, PREFIXES):
         kind = spans[name, KIND]
         if ERRORS <= name < ERRORS + 2 and _has_bytes(spans, KEY + name - ERRORS):
-            continue  # the key, or the value behind it in the table, is there
+            continue  # the key or value that this error is about is there after all
         if kind > c.NULL and not _says_nothing(name, kind, data[spans[name, START]]):
             return False
     return (
@@ -205,7 +205,7 @@ def _fill_value(
 
 @part
 def _text_kind(data: np.ndarray, start: int, end: int, signs: int, literal: np.ndarray) -> int:
-    """EMPTY, LITERAL or TEXT; REFUSED where escapes may spell the dialect's word for null."""
+    """The kind of a string: EMPTY, LITERAL or TEXT; REFUSED where escapes may spell the word for null."""
     if start == end:
         return c.EMPTY
     if len(literal) == 0:
@@ -217,7 +217,7 @@ def _text_kind(data: np.ndarray, start: int, end: int, signs: int, literal: np.n
 
 @part
 def _is_envelope(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether a value that is no string may be an object that stands for other bytes than its own."""
+    """Whether a value may be an object that stands for other bytes than its own, such as a Buffer."""
     if data[start] != _OPEN:
         return False
     return (
@@ -271,9 +271,9 @@ def scan_json_lines(
     spans: np.ndarray,
     out: Columns,
 ) -> None:
-    """Read lines until ``end`` (after a newline), or until the columns are full.
+    """Read lines until ``end`` (behind a newline), or until the columns are full.
 
-    ``original`` are the bytes of the file where ``data`` are lines made of them.
+    ``original`` are the bytes of the file; ``data`` are the same, or lines that a Cutting has made of them.
     """
     state, refused, row, refusals = out.state, out.refused, 0, 0
     at = state[c.AT]

@@ -1,10 +1,10 @@
-"""The members of a JSON object: where the values of known names are. Names are those of ``json_names``.
+"""Loops over the members of a JSON object, which find the values of known names (those of ``json_names``).
 
-Columns of ``spans``, which has a row for each name that is read, are KIND (of columns.py), START, END and
-SIGNS (of json_values.py).
+``spans`` has a row for each name that is read, with the columns KIND (of columns.py), START, END and SIGNS
+(of json_values.py).
 
-Most often a member has the name that was in its place of the record before. That is guessed first: a guess
-that holds spares the search for the closing quote, on whose result all that follows has to wait.
+A member's name is most often the one at the same place in the record before, which is therefore tried first.
+If this guess is right, it saves the search for the closing quote, for which all later steps have to wait.
 """
 
 from typing import NamedTuple
@@ -31,11 +31,11 @@ _FIRST, _FIRST_MASK, _SECOND, _SECOND_MASK = range(4)
 
 
 class NameGuesses(NamedTuple):
-    """For each place among a record's members the name that was last met there.
+    """For each place among a record's members, the name that was last met there.
 
-    ``names`` (int64, 3 columns) are its row in the table of names (NONE for one that nobody asks for), its
-    length in bytes and the row of the name above it; ``spelt`` (uint64, 4 columns) its first and second eight
-    bytes, each with a mask of those that are the name's.
+    Columns of ``names`` (int64): the row of the name in the table (NONE if nobody asks for it), its length in
+    bytes, and the row of the name above it. Columns of ``spelt`` (uint64): its first eight bytes, a mask of
+    those that belong to the name, and the same for the second eight bytes.
     """
 
     names: np.ndarray
@@ -62,7 +62,7 @@ def _is_as_guessed(data: np.ndarray, at: int, place: int, parent: int, guesses: 
 def _guess_again(
     data: np.ndarray, start: int, end: int, place: int, row: int, parent: int, guesses: NameGuesses
 ) -> None:
-    """Guess the name in [start, end), which has no escapes, for this place of the next record."""
+    """Make the name in [start, end), which has no escapes, the guess for this place in the next record."""
     names, spelt, length = guesses.names, guesses.spelt, end - start
     if place >= MOST_GUESSED:
         return
@@ -78,7 +78,7 @@ def _guess_again(
 
 @part
 def _mask(length: int) -> np.uint64:
-    """The lowest bytes of a word."""
+    """A mask of the lowest ``length`` bytes of a word."""
     if length == WORD:
         return _ALL_BITS
     return (np.uint64(1) << np.uint64(_BYTE * length)) - np.uint64(1)
@@ -86,7 +86,7 @@ def _mask(length: int) -> np.uint64:
 
 @part
 def object_end(data: np.ndarray, at: int, known: JsonNames, guesses: NameGuesses, spans: np.ndarray) -> int:
-    """Behind the object that starts at ``at``; ``spans`` learn where the values of known names are."""
+    """The end of the object that starts at ``at``, or REFUSED; ``spans`` get the values of known names."""
     if data[at] != _OPEN:
         return REFUSED
     parent, is_new, place = TOP, True, -1
@@ -108,7 +108,7 @@ def object_end(data: np.ndarray, at: int, known: JsonNames, guesses: NameGuesses
 
 @part
 def _past_closings(data: np.ndarray, at: int, parent: int, known: JsonNames) -> tuple[int, int]:
-    """Behind the braces that follow a value, and what is open there."""
+    """The place behind the closing braces that follow a value, and the row of the object open there."""
     if at < 0:
         return REFUSED, parent
     at = past_blanks(data, at)
@@ -132,7 +132,7 @@ def _member_end(
 ) -> tuple[int, int]:
     """The end of the value of the member that starts at ``at``, and NONE.
 
-    If that is an object some of whose members are asked for: where it starts, and the row of its name.
+    If the value is an object with members that are asked for: where it starts, and the row of its name.
     """
     if _is_as_guessed(data, at, place, parent, guesses):
         name = guesses.names[place, _GUESSED_ROW]
@@ -145,10 +145,10 @@ def _member_end(
         _guess_again(data, at + 1, close, place, name, parent, guesses)
     at = past_blanks(data, close + 1)
     if data[at] != _COLON or (0 <= name < len(spans) and spans[name, KIND] != c.MISSING):
-        return REFUSED, NONE  # if it is there twice, the reference says which one counts
+        return REFUSED, NONE  # of a name that is there twice, the reference decides which one counts
     at = past_blanks(data, at + 1)
     if name >= len(spans):
-        if data[at] != _SMALL_N and data[at] != _SMALL_F:  # the reference says whether it may be there
+        if data[at] != _SMALL_N and data[at] != _SMALL_F:  # the reference decides
             return REFUSED, NONE
         name = NONE
     if name >= PREFIXES and data[at] == _OPEN:
@@ -159,7 +159,7 @@ def _member_end(
 
 @part
 def _name_end(data: np.ndarray, at: int) -> int:
-    """The closing quote of a name that is spelt without escapes."""
+    """The place of a name's closing quote; REFUSED for a name with escapes."""
     if data[at] != _QUOTE:
         return REFUSED
     close, signs = string_end(data, at + 1)
@@ -168,7 +168,7 @@ def _name_end(data: np.ndarray, at: int) -> int:
 
 @part
 def _name_number(data: np.ndarray, start: int, end: int, parent: int, known: JsonNames) -> int:
-    """The row of a name in the table; NONE for any other."""
+    """The row of a name in the table; NONE for a name that is not in it."""
     length = end - start
     word = word_at(data, start) & _mask(min(length, WORD))
     for row in range(len(known.table)):
@@ -184,7 +184,7 @@ def _name_number(data: np.ndarray, start: int, end: int, parent: int, known: Jso
 
 @part
 def _value_span(data: np.ndarray, at: int, name: int, spans: np.ndarray) -> int:
-    """The end of the value that starts at ``at``, whose place is kept if its name is known."""
+    """The end of the value that starts at ``at``, or REFUSED; its place is kept if its name is known."""
     start, kind, signs = at, c.OTHER, 0
     if data[at] == _QUOTE:
         end, signs = string_end(data, at + 1)

@@ -8,22 +8,22 @@ import numpy as np
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import path_of
 
-# Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths, and
-# last the names that refuse a record where they say something (``Dialect.late_names``).
+# Rows of the table: the parts of a record; markers, flags and errors, by which a record is refused where they
+# are set; prefixes of paths; and last ``Dialect.late_names``, by which a record is refused, too.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, TIMESTAMP_TYPE, KEY, VALUE, HEADERS = range(8)  # as in dialect.ROLES
 MARKERS, DELETE_FLAG, ERRORS, PREFIXES = 8, 10, 11, 15
 # Columns of the table.
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
-_REMEMBERED = 64  # of ten thousand small files most are of one
+_REMEMBERED = 64  # dialects: ten thousand small files have few
 _LONGEST_NAME = 64
 _WORD = 8
 
 
 class JsonNames(NamedTuple):
-    """Rows of ``table``: (length, row of the name above or TOP); a length of NONE is never met.
+    """Rows of ``table`` are (length in bytes, row of the name above or TOP); no name matches the length NONE.
 
-    ``words`` are the first eight bytes of each name (zeros after a shorter one), ``texts`` all of them.
+    ``words`` are the first eight bytes of each name (zeros behind a shorter one), ``texts`` all its bytes.
     """
 
     table: np.ndarray  # int64 of shape (names, 2)
@@ -33,7 +33,7 @@ class JsonNames(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def json_names(dialect: Dialect) -> JsonNames | None:
-    """The table for a dialect; None where it has names of a kind that the loop does not look for."""
+    """The table for a dialect; None if the loop cannot look for its names, or one path is within another."""
     key, value = dialect.key, dialect.value
     markers = (key.marker, value.marker, dialect.delete_flag)  # null and false say nothing
     errors = (key.error, value.error, key.base64, value.base64)  # null says nothing

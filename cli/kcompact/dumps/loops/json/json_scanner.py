@@ -1,4 +1,4 @@
-"""JSON lines read by the loop: for which dialects, and what is asked of it."""
+"""Sets the JSON loop up for a file, if the loop can read its dialect."""
 
 import re
 from functools import partial
@@ -44,11 +44,11 @@ from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 
-_DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
+_DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers read differently
 
 
 class JsonScanner:
-    """Sets the loop up for a file. See ``line_loop.Scanner``."""
+    """The loop set up for a file. See ``line_loop.Scanner``."""
 
     is_table = False
 
@@ -73,7 +73,7 @@ class JsonScanner:
         self._spans = np.zeros((len(names.table) - len(dialect.late_names), 4), np.int64)
 
     def start(self, window: Window) -> None:
-        """Nothing is kept of a window."""
+        """Do nothing: the loop needs no preparation for a window."""
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
@@ -81,7 +81,7 @@ class JsonScanner:
         scan_json_lines(*read, self._guesses, self._spans, columns)
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
-        """Raises Misfit."""
+        """The columns after INDEX_SCHEMA for these rows. Raises Misfit."""
 
         def lengths() -> np.ndarray:
             return np.where(rows.is_null("value"), ABSENT, rows[c.VALUE_END] - rows[c.VALUE_START])
@@ -97,7 +97,7 @@ class JsonScanner:
         return contents_of(names, keys, *values, headers, self._headers, self._part)
 
     def _headers(self, spelt: bytes) -> Headers:
-        """Raises ValueError where the rest of the line may count, or they cannot be read."""
+        """The headers. Raises ValueError if they cannot be read, or may depend on the rest of the line."""
         if not spelt.isascii() or _DOUBTFUL.search(spelt):
             raise ValueError(spelt)
         parsed = ParsedJson(spelt)
@@ -107,7 +107,7 @@ class JsonScanner:
 
 
 def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None:
-    """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
+    """The loop set up for a file; None if only the reference can read its dialect or make these columns."""
     dialect: Dialect = part.file.dialect
     names = json_names(dialect)
     tells = extra <= KIND_EXTRA | CONTENT_EXTRA and (

@@ -1,4 +1,4 @@
-"""The bytes that JSON strings stand for."""
+"""Loops that write the bytes for which JSON strings stand."""
 
 import numpy as np
 
@@ -17,7 +17,10 @@ for _escape, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
 
 @part
 def unescaped(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
-    """Copy a string's text without its escapes, which are right, none of a lone surrogate; never longer."""
+    """Copy a string's text with its escapes replaced; return where the copy ends. It is never longer.
+
+    All escapes have to be valid, and none that of a lone surrogate.
+    """
     at = start
     while at < end:
         if data[at] != _BACKSLASH:
@@ -49,7 +52,7 @@ def _code_at(data: np.ndarray, at: int) -> int:
 
 @part
 def _encoded(code: int, out: np.ndarray, at: int) -> int:
-    """Write a character as UTF-8."""
+    """Write a character as UTF-8; return where it ends."""
     if code < _ONE_BYTE:
         out[at] = code
         return at + 1
@@ -78,7 +81,7 @@ def write_texts(
     out: np.ndarray,
     out_ends: np.ndarray,
 ) -> None:
-    """The texts of ranges, one after the other, without escapes where there are any; where each ends."""
+    """Write the texts of ranges one after another, with escapes replaced, and where each ends."""
     at = 0
     for row in range(len(starts)):
         if is_escaped[row]:

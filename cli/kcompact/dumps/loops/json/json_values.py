@@ -1,7 +1,7 @@
-"""JSON values, validated as strictly as RFC 8259 has them: where each ends, and -1 for what is none.
+"""Loops that find the ends of JSON values, validated as strictly as RFC 8259 asks; REFUSED if invalid.
 
-A line end or the padding comes before the end of the data, and neither is part of a value: nothing is read
-behind it. What is rare (deep nesting, very long numbers) is refused as well; the reference reads it.
+The data end with a line end or the padding, which are part of no value, so that no loop reads beyond them.
+Rare values (nested deeply, or very long numbers) are refused as well; the reference reads them.
 """
 
 import numpy as np
@@ -18,15 +18,16 @@ _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
 _SMALL_U, _SMALL_E, _LARGE_E, _SMALL_D = b"ueEd"
 _TELLING = (b'"null"', b'\\"op\\"', b'"op"', b"\\u0022", b"\\u006", b"\\u0070", b"\\u0075")
-"""Without one of these no value is one that KIND_EXTRA tells apart; with one, only the reference knows.
+"""The columns of KIND_EXTRA can only be out of the ordinary for a value that holds one of these.
 
-Eight bytes at most, from a quote or a backslash on; the last ones spell letters.
+The reference reads such values. Each has at most eight bytes and begins with a quote or a backslash; the last
+four are escapes that may spell a part of the others.
 """
 _WORDS, _MASKS = (
     np.array([int.from_bytes(word, "little") for word in words], np.uint64)
     for words in (_TELLING, [b"\xff" * len(word) for word in _TELLING])
 )
-_BEHIND_ZERO = 1  # zeros are looked at as well: they follow the end of a window
+_BEHIND_ZERO = 1  # a search ends at a zero, too: zeros follow a window
 _LOWER = 0x20  # set in small letters
 _HEX_DIGITS = 4
 _FIRST_SURROGATE, _FIRST_OF_SECONDS = b"8c"  # their second digits: d800, dc00
@@ -45,7 +46,7 @@ _TRUE, _FALSE, _NULL = (np.frombuffer(word, np.uint8) for word in (b"true", b"fa
 
 @part
 def past_blanks(data: np.ndarray, at: int) -> int:
-    """The first byte from ``at`` on that is no blank; a newline is none here."""
+    """The place of the first byte from ``at`` on that is no blank; a newline does not count as a blank."""
     while data[at] == _SPACE or data[at] == _TAB or data[at] == _RETURN:
         at += 1
     return at
@@ -53,7 +54,10 @@ def past_blanks(data: np.ndarray, at: int) -> int:
 
 @part
 def string_end(data: np.ndarray, at: int) -> tuple[int, int]:
-    """The closing quote of the string whose text starts at ``at``, and ESCAPED, SURROGATE or both."""
+    """The place of a string's closing quote, or REFUSED, and ESCAPED, SURROGATE, both or 0.
+
+    The text of the string starts at ``at``.
+    """
     signs = 0
     while True:
         at = end_of_plain_text(data, at)
@@ -79,7 +83,7 @@ def string_end(data: np.ndarray, at: int) -> tuple[int, int]:
 
 @part
 def _is_pair(data: np.ndarray, at: int) -> bool:
-    """Whether the surrogate whose digits are at ``at`` is the first of a pair."""
+    """Whether the escape of a surrogate, whose digits start at ``at``, is the first one of a pair."""
     second = at + _HEX_DIGITS
     return (
         data[at + 1] | _LOWER < _FIRST_OF_SECONDS
@@ -101,7 +105,7 @@ def _is_hex(data: np.ndarray, at: int) -> bool:
 
 @part
 def number_end(data: np.ndarray, at: int) -> int:
-    """Where the number that starts at ``at`` ends."""
+    """The end of the number that starts at ``at``, or REFUSED."""
     start = at
     if data[at] == _MINUS:
         at += 1
@@ -121,7 +125,7 @@ def number_end(data: np.ndarray, at: int) -> int:
 
 @part
 def _past_digits(data: np.ndarray, at: int) -> int:
-    """Behind one digit or more."""
+    """The place behind one or more digits; REFUSED if there is none."""
     start = at
     while True:
         digits = digits_in(word_at(data, at))
@@ -132,7 +136,7 @@ def _past_digits(data: np.ndarray, at: int) -> int:
 
 @part
 def word_end(data: np.ndarray, at: int, word: np.ndarray) -> int:
-    """The end of a word, if it is there."""
+    """The end of a word that starts at ``at``, or REFUSED."""
     for place in range(len(word)):
         if data[at + place] != word[place]:
             return REFUSED
@@ -141,13 +145,13 @@ def word_end(data: np.ndarray, at: int, word: np.ndarray) -> int:
 
 @part
 def null_end(data: np.ndarray, at: int) -> int:
-    """The end of ``null``, if it is there."""
+    """The end of ``null`` if it starts at ``at``, or REFUSED."""
     return word_end(data, at, _NULL)
 
 
 @part
 def scalar_end(data: np.ndarray, at: int) -> int:
-    """Behind a string, number, true, false or null."""
+    """The end of a string, number, true, false or null, or REFUSED."""
     first = data[at]
     if first == _QUOTE:
         close, _ = string_end(data, at + 1)
@@ -163,7 +167,7 @@ def scalar_end(data: np.ndarray, at: int) -> int:
 
 @part
 def value_end(data: np.ndarray, at: int) -> int:
-    """Behind any value."""
+    """The end of a value of any kind, or REFUSED."""
     if data[at] == _OPEN_OBJECT or data[at] == _OPEN_ARRAY:
         return _nested_end(data, at)
     return scalar_end(data, at)
@@ -171,9 +175,9 @@ def value_end(data: np.ndarray, at: int) -> int:
 
 @part
 def _nested_end(data: np.ndarray, at: int) -> int:
-    """Behind an object or array.
+    """The end of an object or array, or REFUSED.
 
-    ``kinds`` has a bit for each that is open, the innermost lowest: 1 for an object.
+    ``kinds`` has a bit for each object (1) or array (0) that is open, the innermost as the lowest bit.
     """
     kinds, depth = int64(0), 0
     while True:
@@ -197,7 +201,7 @@ def _nested_end(data: np.ndarray, at: int) -> int:
 
 @part
 def _past_closings(data: np.ndarray, at: int, depth: int, kinds: int) -> tuple[int, int, int]:
-    """From the end of a value to the start of the next one, or to where nothing is open any more."""
+    """Go on from the end of a value to the start of the next one, or to the end of the outermost bracket."""
     while at > 0 and depth > 0:
         at = past_blanks(data, at)
         if data[at] == _COMMA:
@@ -210,7 +214,7 @@ def _past_closings(data: np.ndarray, at: int, depth: int, kinds: int) -> tuple[i
 
 @part
 def _member_value(data: np.ndarray, at: int, kinds: int) -> int:
-    """Where the value of an item begins that starts at ``at``: after its name, in an object."""
+    """The start of the value of an item that starts at ``at``: in an object it is behind the name."""
     if kinds & 1 == 0:
         return at
     if data[at] != _QUOTE:
@@ -233,7 +237,7 @@ def holds(data: np.ndarray, start: int, end: int, word: np.ndarray) -> bool:
 
 @part
 def is_telling(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether a value, with the quotes around it, holds such a word."""
+    """Whether a value, including the quotes around it, holds one of _TELLING."""
     at = first_of(data, start, _QUOTE, _BACKSLASH, _QUOTE, _BEHIND_ZERO)
     while at < end:
         word = word_at(data, at)

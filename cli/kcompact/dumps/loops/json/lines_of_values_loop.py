@@ -1,8 +1,8 @@
-"""Lines made of JSON values that are none: of the elements of an array, or of objects over several lines.
+"""Makes lines of JSON values that are no lines: of an array's elements, or of objects over several lines.
 
-Each byte stays in its place. A newline ends each value and is nowhere else: in an array it takes the place
-of a comma or an opening bracket, between objects that of the last blank. All other line ends become blanks,
-but within strings, where none may be.
+Each byte keeps its place. Afterwards each value is on a line of its own: in an array, newlines replace the
+commas and the opening bracket, between objects the last blank. All other line ends become blanks; within
+strings, where JSON allows none, they become control characters, which are not allowed either.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ _CONTROL = 1  # no JSON text may hold it
 _IS_BLANK = np.zeros(256, np.uint8)
 _IS_BLANK[list(b" \t\r")] = 1
 
-# What bytes outside of strings mean; 0: nothing.
+# Meanings of bytes outside of strings; 0: none.
 _OPEN_ARRAY, _OPEN_OBJECT, _CLOSE_ARRAY, _CLOSE_OBJECT, _COMMA, _LINE_END, _SEPARATOR, _TEXT = range(1, 9)
 _MEANINGS = np.zeros(256, np.uint8)
 _MEANINGS[list(b'[{]},\n"')] = [
@@ -31,13 +31,13 @@ _MEANINGS[list(b'[{]},\n"')] = [
     _LINE_END,
     _TEXT,
 ]
-_MEANINGS[list(b"\0\x1e")] = _SEPARATOR  # of objects; people choose them
+_MEANINGS[list(b"\0\x1e")] = _SEPARATOR  # between objects, as some people choose
 _STEPS = np.array([0, 1, 1, -1, -1, 0, 0, 0, 0])  # of depth, by meaning
 
 
 @part
 def _behind_string(data: np.ndarray, at: int, end: int) -> int:
-    """Behind the string whose text starts at ``at``, or ``end``."""
+    """The place behind the string whose text starts at ``at``; ``end`` if it does not end before that."""
     while at < end:
         at = end_of_plain_text(data, at)
         if data[at] == _QUOTE:
@@ -52,12 +52,12 @@ def _behind_string(data: np.ndarray, at: int, end: int) -> int:
 
 @part
 def _opened(data: np.ndarray, at: int, is_array: bool) -> int:
-    """Where the line starts that an outermost bracket begins; 0 where the one before cannot be ended."""
+    """The start of the line that an outermost bracket begins; 0 if the line before it cannot be ended."""
     if is_array:
         after = at + 1
         while _IS_BLANK[data[after]] or data[after] == _NEWLINE:
             after += 1
-        # What follows the bracket of an empty array is no element, and behind the data comes a zero.
+        # No line begins in an empty array, nor where the data end, behind which there is a zero.
         if _MEANINGS[data[at]] != _OPEN_ARRAY or _MEANINGS[data[after]] == _CLOSE_ARRAY or data[after] == 0:
             return 0
         data[at] = _NEWLINE
@@ -70,7 +70,7 @@ def _opened(data: np.ndarray, at: int, is_array: bool) -> int:
 
 @part
 def _placed(data: np.ndarray, at: int, meaning: int, depth: int, is_array: bool) -> int:
-    """Put a newline or a blank in the place of a byte that calls for it; where a line starts then, or 0."""
+    """Replace a byte by a newline or blank if its meaning asks for it; return where a line starts, or 0."""
     if meaning <= _OPEN_OBJECT:
         return _opened(data, at, is_array) if depth == 0 else 0
     is_element_end = is_array and depth == 1
@@ -85,7 +85,7 @@ def _placed(data: np.ndarray, at: int, meaning: int, depth: int, is_array: bool)
 
 @loop("UniTuple(int64, 2)(uint8[::1], int64, int64, boolean)")
 def make_lines(data: np.ndarray, end: int, depth: int, is_array: bool) -> tuple[int, int]:
-    """Make lines of the bytes before ``end``, at whose start ``depth`` brackets are open.
+    """Make lines of the bytes before ``end``; ``depth`` brackets are open at the start of the data.
 
     Returns where the last line ends, and how many brackets are open at the end.
     """
@@ -103,7 +103,7 @@ def make_lines(data: np.ndarray, end: int, depth: int, is_array: bool) -> tuple[
 
 
 def cutting_of(file: DumpFile) -> Cutting | None:
-    """How lines are made of a file's records; None where they are lines."""
+    """The Cutting that makes lines of a file's records; None where they are lines already."""
     if file.layout == "json_lines":
         return None
     return partial(_cut, is_array=file.layout == "json_array", start=file.shape.start, end=file.data_bytes)
@@ -112,7 +112,10 @@ def cutting_of(file: DumpFile) -> Cutting | None:
 def _cut(
     buffer: bytearray, filled: int, base: int, is_last: bool, *, is_array: bool, start: int, end: int
 ) -> tuple[bytearray, int]:
-    """A Cutting, in a file whose records are in [start, end): what follows its first byte follows a comma."""
+    """A Cutting for a file whose records are in [start, end).
+
+    In an array, a buffer that does not begin at ``start`` begins behind a comma.
+    """
     lines = bytearray(buffer)
     is_inside = is_array and base > start
     line_end, depth = make_lines(np.frombuffer(lines, np.uint8), filled, int(is_inside), is_array)
@@ -125,15 +128,15 @@ def _cut(
 
 
 def _spoil_last_line(lines: bytearray, filled: int) -> None:
-    """An array that does not end: the reference shall read its last element, and say so."""
+    """Make the last line of an array without an end invalid, so that the reference reads and reports it."""
     last = lines[:filled].rstrip(b"\n").rfind(b"\n") + 1
     lines[last] = _CONTROL
 
 
 def cuts_by_loop(file: DumpFile, split_bytes: int) -> list[int]:
-    """Where a file can be cut, at least ``split_bytes`` apart: its first position, then where values begin.
+    """Positions at which a file can be cut, at least ``split_bytes`` apart: its start, then starts of values.
 
-    Raises LongLineError, EOFError where the file is shorter than it was.
+    Raises LongLineError, and EOFError where the file is shorter than it was.
     """
     start, end = file.shape.start, file.data_bytes
     cuts = [start]
