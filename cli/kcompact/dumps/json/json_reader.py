@@ -281,9 +281,7 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
             "have the script write json.dumps(record) where it prints the record",
         )
     if data.lstrip()[:1] == b"{" and not data.rstrip().endswith(b"}"):
-        return (
-            f"the record is cut off or spans lines: {shown!r}",
-            f"kcat talks about itself in its midst: {WITHIN_HINT}" if is_kcat_within(data) else CUT_HINT,
-        )
+        hint = f"a message of kcat itself stands in its middle: {WITHIN_HINT}"
+        return f"the record is cut off or spans lines: {shown!r}", hint if is_kcat_within(data) else CUT_HINT
     reason = str(error).split(":")[0] if data.strip() else "a comma with no record behind it"
     return f"not JSON ({reason}): {shown!r}", NOT_A_RECORD_HINT

@@ -17,6 +17,6 @@ def refuse_marker(key: Any, value: Any) -> None:
     if key in _KEYS and len(value) == _VALUE_LENGTH and value.startswith(_VERSION):
         raise UnreadableError(
             f"a marker of a transaction (key {key}), which segmentio/kafka-go reads as a record, as it does"
-            " what was aborted: nobody can tell which records were",
+            " aborted records: nobody can tell which records were aborted",
             "export with a tool that leaves both out, such as kcat -J",
         )

@@ -141,7 +141,9 @@ def _joined(numbers: list[int | None]) -> bytes:
     try:
         return bytes_of_array(numbers)
     except ValueError as error:
-        raise UnreadableError("a null among the numbers that a key's or value's bytes are") from error
+        raise UnreadableError(
+            "a null in the list of numbers that holds the bytes of a key or value"
+        ) from error
 
 
 def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:

@@ -70,7 +70,7 @@ def refuse_telling(line: bytes, position: int) -> None:
 def refuse_kcat_within(line: bytes, position: int) -> None:
     """Raise UnreadableError for a text record with a message of kcat in its middle."""
     if is_kcat_within(line):
-        reason = f"kcat talks about itself in the midst of a record: {_shown(line)}"
+        reason = f"a message of kcat itself stands in the middle of a record: {_shown(line)}"
         raise UnreadableError(reason, WITHIN_HINT, position=position)
 
 
