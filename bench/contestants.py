@@ -57,7 +57,7 @@ def duckdb_window(source: str, output: str) -> None:
 
 
 def duckdb_semi_join(source: str, output: str) -> None:
-    """The best form: two scans, the first one of three columns."""
+    """Another form: two scans, the first one of three columns only."""
     scan, columns = duckdb_scan(source), '"partition", "key", "offset"'
     latest = f'select "partition", "key", max("offset") as "offset" from {scan} group by all'  # noqa: S608  ours
     duckdb_copy(f"select * from {scan} semi join ({latest}) using ({columns})", source, output)  # noqa: S608  ours

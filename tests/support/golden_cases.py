@@ -65,7 +65,7 @@ class GoldenCase:
         return self.folder / f"{stage}.{suffix}"
 
     def dump_path(self, stage: str, scratch: Path) -> Path:
-        """The dump of a stage as a file; written into ``scratch`` where it is kept as a program."""
+        """The dump of a stage as a file; for ``w08b``, which has only offsets kept, made in ``scratch``."""
         path = self.path(stage, "jsonl")
         if path.exists():
             return path

@@ -120,7 +120,7 @@ def first_offsets(records: Sequence[Record]) -> dict[int, int]:
 
 
 def runs_of(records: Sequence[Record]) -> dict[int, list[np.ndarray]]:
-    """Each offset as a run of its own."""
+    """The offsets of each log as runs, each offset as a run of its own."""
     return {
         i: [np.array([[offset, offset + 1] for offset in offsets])]
         for i, offsets in offsets_by_log(records).items()

@@ -1,7 +1,7 @@
 """A server that answers as the API of Kubernetes does, and starts the containers of pods as processes here.
 
 An executor's container is started as the image of ``Dockerfile`` starts it, by ``.ci/entrypoint``, with the
-variables of the pod that Spark asked for; it is of another user where we are root.
+variables of the pod that Spark asked for; if this process is root's, it runs as another user.
 """
 
 import json

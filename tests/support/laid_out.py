@@ -77,7 +77,7 @@ def is_text(record: Record) -> bool:
 
 
 def is_cell(record: Record) -> bool:
-    """Whether key and value can stand in unquoted text between tabs, and none reads as a null."""
+    """Whether key and value can stand in unquoted text between tabs, and neither reads as null."""
     data = (record.key, record.value)
     odd = any(byte in (part or b"") for part in data for byte in b'\t\n\r"')
     return is_text(record) and not odd and b"" not in data and b"null" not in data and record.key is not None

@@ -16,7 +16,7 @@ _DAY_MS = 24 * 3_600_000
 
 
 def now_ms(night: int) -> int:
-    """The clock of a night: tombstones expire a day after they were first seen, so before the next one."""
+    """The time of a night. Nights are two days apart: tombstones, kept for a day, expire before the next."""
     return NOW_MS + 2 * night * _DAY_MS
 
 

@@ -95,6 +95,6 @@ def affected(rules: Rules) -> Rules:
 def question_of(
     before: Sequence[Record], after: Sequence[Record], bounds: Bounds, max_findings: int = 10_000
 ) -> Question:
-    """The same bounds for all logs."""
+    """A question with the same bounds for all logs."""
     logs = logs_of(before, after)
     return Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=max_findings)

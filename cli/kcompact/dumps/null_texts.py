@@ -42,7 +42,7 @@ class NullText:
 def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Notes on sampled keys of JSON that are a word by which programs write null, such as ``undefined``.
 
-    Not for CSV, of which all cells are counted while they are read.
+    Not for CSV, where such cells are counted while all records are read.
     """
     words = [text for text in NULL_TEXTS.values() if text != dialect.null_literal]
     is_of_tool = dialect.null_literal is not None and len(words) == len(NULL_TEXTS)

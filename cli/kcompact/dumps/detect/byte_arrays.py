@@ -109,7 +109,7 @@ _LOST = (
 
 
 def note_on_numbers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note on keys that are numbers beside texts: where those were texts of digits, two may look alike."""
+    """A note on keys that are numbers beside texts: if they were texts of digits, several may look alike."""
     kinds = {type(key) for key in values_at(sample, dialect.key.place)}
     is_open = dialect.key.encoding == "json" and not dialect.sure
     return (_NUMBERS,) if is_open and str in kinds and kinds & {int, float} else ()

@@ -207,10 +207,10 @@ def _may_write_none_as_empty(sample: _Sample, dialect: Dialect) -> bool:
 
 
 def _ask_for_rounded_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
-    """Refuse keys that are numbers with an exponent, as spreadsheets save long ones. Raises InputError.
+    """Raise InputError for keys that are numbers with an exponent, as spreadsheets save long ones.
 
-    pandas writes whole numbers so where the column has a gap. For kcompact's own CSV, known by its column of
-    encodings, it is only a note: the keys may have been such texts before.
+    pandas writes whole numbers like this where the column has a gap. For kcompact's own CSV, known by its
+    column of encodings, return a note instead: the keys may have been such texts before.
     """
     keys = [*values_at(sample.rows, dialect.key.place)]
     is_rounded = is_rounded_number if {*JSON}.issuperset(dialect.layouts) else is_rounded_text

@@ -38,7 +38,7 @@ def with_markers(path: str, dialect: Dialect, field_names: Collection[str]) -> D
 
 
 def _named(names: Iterable[str], plain_names: Collection[str]) -> str | None:
-    """The last one of the fields that have one of these names, however they are spelt."""
+    """The last of the fields whose plain name is among these; None if there is none."""
     return ([None] + [name for name in names if plain_name(name) in plain_names])[-1]
 
 
@@ -58,9 +58,9 @@ def marker_names(dialect: Dialect, role: DataRole) -> set[str]:
 def places_by_name(
     path: str, dialect: Dialect, lacking: Iterable[str], field_names: Collection[str], options: ReadOptions
 ) -> dict[str, str | None]:
-    """Places of the ``lacking`` parts (of topic, partition, offset), where a field has the name of one.
+    """Places of the ``lacking`` parts (topic, offset, timestamp, ...) whose usual names some fields have.
 
-    Whoever joins dumps of several topics adds the topic to each record, whatever the tool writes. Raises
+    Users who join dumps of several topics add the topic to each record, whatever the tool writes. Raises
     InputError where several fields may be a part.
     """
     if dialect.listed:

@@ -65,7 +65,7 @@ def _fits(dialect: Dialect, field_names: frozenset[str], forms: Iterable[Form]) 
 
 
 def in_order(dialect: Dialect, names: Iterable[str]) -> bool:
-    """Whether those of the names that the dialect orders come in its order."""
+    """Whether the names that occur in the dialect's ``order`` come in that order."""
     rank = {name: index for index, name in enumerate(dialect.order)}
     ranks = [rank[name] for name in names if name in rank]
     return ranks == sorted(ranks)
@@ -90,7 +90,7 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
 
 def _is_of_tool(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether timestamps, headers and nulls are of the kinds that the dialect's tool writes."""
-    writes_no_null = "empty" in dialect.value.nulls and not dialect.null_word  # but an empty text
+    writes_no_null = "empty" in dialect.value.nulls and not dialect.null_word  # it writes an empty text
     if writes_no_null and None in values_at(sample, dialect.value.place):
         return False
     are_named = dialect.named_headers and dialect.headers_encoding == "base64"

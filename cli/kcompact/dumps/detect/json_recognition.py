@@ -106,9 +106,9 @@ def _recognised(
 
 
 def _refuse_grouped(path: str, sample: list[Any]) -> None:
-    """Refuse records that lie in lists within a list, as jq's group_by and batches leave them.
+    """Raise InputError for records that lie in lists within a list, as jq's group_by and batches leave them.
 
-    A list of two would be taken for a key and its value. Raises InputError.
+    A list of two records would be taken for a key and its value.
     """
     lists = [item for item in sample if isinstance(item, list)]
     if not any(lists) or not all(isinstance(item, dict) for items in lists for item in items):

@@ -214,7 +214,7 @@ _ROUNDED = re.compile(
 
 
 def is_rounded_text(key: Any) -> bool:
-    """Whether a cell is a number as a spreadsheet or pandas writes it that had to round it."""
+    """Whether a cell is a number in the form of those that a spreadsheet or pandas has rounded."""
     return isinstance(key, str) and _ROUNDED.fullmatch(key) is not None
 
 
@@ -289,7 +289,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def _is_json(key: Any) -> bool:
-    """Whether a key is a JSON value other than a string, or an object that stands for bytes."""
+    """Whether a key is a JSON value, but neither null, nor a string, nor an object that stands for bytes."""
     if isinstance(key, dict):
         if "isPayloadNull" in key:
             return not key["isPayloadNull"] and not isinstance(key.get("payload"), str)

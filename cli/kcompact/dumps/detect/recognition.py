@@ -84,7 +84,7 @@ def recognise_beside(
     file = _beginning(path, data_path)
     if container_in(file.head) is not None or is_of_wide_characters(file.head):
         return None
-    with suppress(InputError):  # what is wrong with a file is for the thorough look to say
+    with suppress(InputError):  # the thorough look reports errors
         glance = _recognised(file, options)
         if _facts(glance) == _facts(neighbour):
             return replace(glance, data_bytes=glance.data_bytes or file.data_bytes)
@@ -250,9 +250,9 @@ def _is_base64(file: Candidate) -> bool:
 
 
 def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
-    """Options without those that describe what another tool wrote, if kcompact wrote this file.
+    """The options, without those that describe another tool's output if kcompact wrote this file.
 
-    ``verify`` is given a dump and what it was converted to, and one set of options for both.
+    ``verify`` is given one set of options for two dumps, a tool's and the one that kcompact converted it to.
     """
     header, *lines = (line.removesuffix(b"\r") for line in file.body.split(b"\n", 2)[:2])
     is_avro = b'"name":"KafkaRecord","namespace":"kcompact"' in file.head[:_SCHEMA_BYTES]

@@ -145,7 +145,7 @@ class Dialect:
 
     @property
     def reads_values(self) -> bool:
-        """Whether only a record's value tells its key, or whether it is a tombstone."""
+        """Whether a record's value has to be read to know its key, or whether it is a tombstone."""
         return bool(self.key_fields) or self.cdc is not None
 
     @property
@@ -170,7 +170,7 @@ class Dialect:
     def in_order(self) -> bool:
         """Whether a record can only be read with all that come before it in its file.
 
-        Without offsets they are numbered; a tombstone without a key is that of the delete before it.
+        Records without offsets are numbered; a tombstone without a key belongs to the delete before it.
         """
         return self.offset is None or (self.cdc is not None and bool(self.key_fields))
 

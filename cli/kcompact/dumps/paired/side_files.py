@@ -197,7 +197,7 @@ def recognise_side_files(group: dict[str, str], spool: Path) -> SideShape:
 
 
 def refuse_tombstones_apart(files: list[DumpFile]) -> None:
-    """Raise InputError where tombstones and values of a log are in files of their own."""
+    """Raise InputError where the tombstones of a log are in other files than its values."""
     side = [file for file in files if isinstance(file.shape, SideShape)]
     values = {(file.topic, file.partition): file.path for file in side if "value" in file.shape.parts}
     for file in side:
@@ -228,7 +228,7 @@ class SideFiles(Layout):
         return InputError(str(bad), hint=bad.hint)
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Raise OutputError: one output file cannot hold what was in several; a writer can."""
+        """Raise OutputError: one file cannot take bytes from several files; only a writer can join them."""
         del out
         raise OutputError(f"{chosen.file.path}: keys and values are in separate files", hint=CONVERT_HINT)
 
@@ -265,7 +265,7 @@ def _zipped_records(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iter
 
 
 def _count_kinds(key: Row, notes: SplitNotes) -> None:
-    """Count keys that are JSON, and strings that would be that JSON but for their quotes."""
+    """Count keys that are JSON but no strings, and strings that would be such JSON without their quotes."""
     if key.data is None:
         return
     if not isinstance(key.parsed, str):

@@ -132,7 +132,7 @@ def _refuse_logs_by_name(output: Target) -> None:
 
 
 def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
-    """Refuse records of several logs in a format that cannot tell them apart. Raises OutputError."""
+    """Raise OutputError for records of several logs in a format that cannot tell them apart."""
     if len(kept_logs) > 1 and any(target.writer and target.writer.one_log for target in outputs.targets):
         raise OutputError(
             f"kcat produces into one topic and partition, and these are {len(kept_logs)}:"
