@@ -52,7 +52,7 @@ def clean(
         first_dirty = (checkpoint or {}).get(log, ordered[0].offset)
         latest, end = offset_map(ordered, first_dirty, settings)
         dirty = any(first_dirty <= record.offset < end for record in ordered)
-        clean_values: set[bytes | None] = set()  # keys whose last record so far is a value
+        clean_values: set[bytes | None] = set()  # keys whose last clean record so far is a value
         for record in ordered:
             key = log, record.offset
             verdict = (

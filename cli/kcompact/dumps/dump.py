@@ -126,7 +126,7 @@ def open_dump(
 
 
 def _numbers_with_records(opened_files: list[DumpFile | UnreadableFile], paths: list[str]) -> tuple[int, ...]:
-    """The numbers of the files to read: all but those without a record in a folder that the user named.
+    """The numbers of the files to read: all but those without a record that were not named themselves.
 
     kcompact's own outputs may be empty. Raises NoRecordsError where no file has a record.
     """

@@ -22,8 +22,8 @@ def arrays_of_bytes(
 ) -> tuple[list[DataRole], tuple[str, ...]]:
     """The roles (key, value) whose data are arrays of bytes, and notes.
 
-    Raises InputError where nobody can tell. Values beside keys of text count as JSON unless a field with
-    their size says otherwise. With a dialect that the user names, all arrays count as JSON.
+    Raises InputError where nobody can tell. Values that are arrays beside keys of text count as JSON unless a
+    field with their size says otherwise. With a dialect that the user names, all arrays count as JSON.
     """
     arrays = {role: _arrays_of(role, dialect, sample) for role in DATA_ROLES}
     roles = [role for role, lists in arrays.items() if any(lists)]

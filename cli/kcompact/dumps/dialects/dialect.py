@@ -30,7 +30,7 @@ class DataField:
 
     place: str | None  # a dotted path; None: the dump never has it
     encoding: str = "text"  # a name in encodings.ENCODINGS
-    nulls: frozenset[NullForm] = frozenset({"missing"})  # except "literal"; other forms are empty
+    nulls: frozenset[NullForm] = frozenset({"missing"})  # read as null (but "literal"); others are empty
     doubtful: frozenset[NullForm] = frozenset()  # forms that the tool writes for more than one thing
     # The name of a count (of reading.py) that, if it is not 0, shows that the tool does write null and
     # empty in different ways; or QUOTING.

@@ -37,7 +37,7 @@ _MAGIC_BYTES = 6
 _ANY_WINDOW = {  # zstd --long=31 asks for 2 GiB, beyond what its library takes by itself
     zstd.DecompressionParameter.window_log_max: zstd.DecompressionParameter.window_log_max.bounds()[1]
 }
-_SKIPPED = b"\x50\x2a\x4d\x18"  # or one of fifteen others begins a frame without data, as pzstd writes first
+_SKIPPED = b"\x50\x2a\x4d\x18"  # begins a frame without data, as pzstd writes first; so do 15 others
 
 
 class _Members(io.RawIOBase):

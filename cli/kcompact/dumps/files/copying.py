@@ -12,7 +12,7 @@ from kcompact.dumps.loops.readiness import loaded_loop
 WINDOW_BYTES = 8 << 20  # one read covers ranges as far apart as this
 LARGEST_GAP_BYTES = 128 << 10  # reading over a gap is cheaper than another read, up to about here
 _JOINED_BYTES = 1 << 20  # written at once: few enough to be in the processor's cache still
-RANGES_AT_A_TIME = 1 << 17  # ranges copied in one batch: arrays computed for all would take more memory
+RANGES_AT_A_TIME = 1 << 17  # in one batch: arrays computed for ranges take more memory than the ranges
 
 
 def first_bytes(path: str, length: int) -> bytes:

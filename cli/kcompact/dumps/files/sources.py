@@ -32,7 +32,7 @@ _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a pat
 _DIGITS = re.compile(r"(\d+)")
 _LISTINGS: ContextVar[dict[str, Listing]] = ContextVar("listings")
 _MOST_NAMES = 3
-_SPARK_PARTS = "part-"  # begins the names of files of Spark and Delta; lists are looked for beside these only
+_SPARK_PARTS = "part-"  # begins names of Spark's and Delta's files; a file named otherwise needs no look-up
 _PASSED_OVER = "hidden, a tool's own, a link to a folder, or no file"
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out silently"
 
