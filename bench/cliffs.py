@@ -30,7 +30,7 @@ CONSOLE = "CreateTime:{ts}\tPartition:{partition}\tOffset:{offset}\t{key}\t{valu
 
 
 def one_dump(**shape: Any) -> Callable[[Path, int], Path]:
-    """A single file of regular records but for ``shape`` (fields of DumpSpec)."""
+    """Makes a single file of regular records, except for ``shape`` (fields of DumpSpec)."""
 
     def make(folder: Path, size_bytes: int) -> Path:
         records = size_bytes // LINE_BYTES
@@ -41,7 +41,7 @@ def one_dump(**shape: Any) -> Callable[[Path, int], Path]:
 
 
 def many_files(files: int) -> Callable[[Path, int], Path]:
-    """A folder of so many files."""
+    """Makes a folder of so many files."""
 
     def make(folder: Path, size_bytes: int) -> Path:
         whole = one_dump(partitions=1)(folder, size_bytes)
@@ -70,7 +70,7 @@ def one_large_record(folder: Path, size_bytes: int) -> Path:
 
 
 def as_text(line_format: str) -> Callable[[Path, int], Path]:
-    """Regular records as a console prints them, a line each; ``null`` where there is no value."""
+    """Makes regular records as a console prints them, a line each; ``null`` where there is no value."""
 
     def make(folder: Path, size_bytes: int) -> Path:
         regular = one_dump()(folder, size_bytes)
@@ -87,7 +87,7 @@ def as_text(line_format: str) -> Callable[[Path, int], Path]:
 
 
 def shapes(files: int) -> dict[str, Callable[[Path, int], Path]]:
-    """What makes a dump of each shape, in a folder and about so many bytes large."""
+    """By shape, a function that makes a dump of about so many bytes in a folder."""
     return {
         "regular": one_dump(),
         "one-partition": one_dump(partitions=1),
@@ -103,7 +103,7 @@ def shapes(files: int) -> dict[str, Callable[[Path, int], Path]]:
 
 
 def compact(source: Path, folder: Path, *options: str) -> dict[str, float]:
-    """Run kcompact once, into a new folder; wall and CPU seconds, peak memory of all processes."""
+    """Run kcompact once, into a new folder; return wall and CPU seconds, and peak memory of all processes."""
     folder.mkdir(parents=True)
     output = folder / ("out" if source.is_dir() else f"out{source.suffix}")
     command = [sys.executable, "-c", KCOMPACT, "compact", str(source), "-o", str(output), *options]
@@ -130,7 +130,7 @@ def made(name: str, scratch: Path, options: argparse.Namespace) -> Path:
 
 
 def tell(name: str, source: Path, runs: list[dict[str, float]], first: float | None) -> float:
-    """Print a row; the seconds that a byte takes."""
+    """Print a row of the table; return the seconds that a byte takes."""
     size = size_of(source)
     found = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
     per_byte = found["wall_s"] / size

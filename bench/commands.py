@@ -34,17 +34,17 @@ ROUNDS = ("--log-cleaner-dedupe-buffer-size", "2MiB", "--rounds", "until-clean")
 
 @dataclass(frozen=True)
 class Files:
-    """What the commands read and write."""
+    """The files that the commands read and write."""
 
     dump: Path
-    compacted: Path  # what a plain run makes of the dump
-    wrong: Path  # the same without one of its lines
+    compacted: Path  # the output of a plain run for the dump
+    wrong: Path  # a copy of ``compacted`` without one of its lines
     out: Path  # emptied after every run
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command line, how long it may take as a multiple of the plain run, and how it ends."""
+    """A command line, the time that it may take, as a multiple of the plain run's, and its exit code."""
 
     arguments: tuple[str | Path, ...]
     goal: float
@@ -65,7 +65,7 @@ def commands(files: Files) -> dict[str, Command]:
 
 
 def timed(command: Command, log: Path) -> Usage:
-    """One process. Exits if it ends otherwise than it has to."""
+    """Run one process. Exits if its exit code is not the one expected."""
     line = [sys.executable, "-c", KCOMPACT, *map(str, command.arguments)]
     usage = run(line, log, {**os.environ, "PYSPARK_PYTHON": sys.executable})
     if usage.exit_code != command.exit_code:
@@ -75,7 +75,7 @@ def timed(command: Command, log: Path) -> Usage:
 
 
 def run_once(name: str, command: Command, files: Files) -> Usage:
-    """One run, whose output is compared with the plain one and deleted."""
+    """Run a command once, compare its output with that of the plain run, and delete it."""
     files.out.mkdir()
     usage = timed(command, files.out.with_suffix(".log"))
     output = files.out / "dump.jsonl"
@@ -101,7 +101,7 @@ def without_a_line(source: Path, target: Path) -> None:
 
 
 def prepared(dump: Path, scratch: Path) -> Files:
-    """Compact the dump, and take a line out of a copy of that."""
+    """Compact the dump, and make a copy of the output without one of its lines."""
     files = Files(dump, scratch / "compacted.jsonl", scratch / "wrong.jsonl", scratch / "out")
     remove(files.out)
     plain = ("compact", dump, "-o", files.compacted, "--overwrite", "--no-report")
@@ -111,7 +111,7 @@ def prepared(dump: Path, scratch: Path) -> Files:
 
 
 def in_turns(files: Files, runs: int, only: Iterable[str]) -> dict[str, list[Usage]]:
-    """The usages of every command, those of the plain run always among them."""
+    """Run all chosen commands in turns; return their usages, always with those of the plain run."""
     chosen = {name: each for name, each in commands(files).items() if name in {BASELINE, *only}}
     usages: dict[str, list[Usage]] = {name: [] for name in chosen}
     for _ in range(runs):
@@ -133,7 +133,7 @@ def results_of(files: Files, usages: dict[str, list[Usage]]) -> dict[str, Any]:
 
 
 def markdown(results: dict[str, Any]) -> str:
-    """One table, what was measured, and on what."""
+    """A table of the results, with the size of the dump and the machine."""
     lines = [
         "| command | wall s (range) | ratio (range) | goal | CPU s | ratio | peak memory MB | ratio |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

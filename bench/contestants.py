@@ -51,13 +51,13 @@ def duckdb_copy(query: str, source: str, output: str) -> None:
 
 
 def duckdb_window(source: str, output: str) -> None:
-    """What is usually written: number the records of a key, keep the first."""
+    """The query that most people write: number the records of a key, keep the first."""
     order = 'row_number() over (partition by "partition", "key" order by "offset" desc)'
     duckdb_copy(f"select * from {duckdb_scan(source)} qualify {order} = 1", source, output)  # noqa: S608  ours
 
 
 def duckdb_semi_join(source: str, output: str) -> None:
-    """The best form: two scans, the first one of three columns."""
+    """Another form: two scans, the first one of three columns only."""
     scan, columns = duckdb_scan(source), '"partition", "key", "offset"'
     latest = f'select "partition", "key", max("offset") as "offset" from {scan} group by all'  # noqa: S608  ours
     duckdb_copy(f"select * from {scan} semi join ({latest}) using ({columns})", source, output)  # noqa: S608  ours
@@ -143,7 +143,7 @@ def dict_csv(source: str, output: str) -> None:
 
 
 def dict_fastavro(source: str, output: str) -> None:
-    """The same with fastavro, which is given a dict per record either way."""
+    """As ``dict_orjson``, with fastavro, which makes a dict of each record in any case."""
     import fastavro
 
     latest: dict[Any, Any] = {}

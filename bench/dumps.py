@@ -43,7 +43,7 @@ AVRO_SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class DumpSpec:
-    """What a dump holds; equal specs give equal bytes."""
+    """The content of a dump; equal specs give equal bytes."""
 
     layout: str  # "kcat", "csv" or "avro"
     records: int
@@ -69,7 +69,7 @@ class Chunk:
 
 
 class Rows:
-    """Rows of bytes of unequal length: fixed-width columns, and a mask of the bytes that count."""
+    """Rows of bytes of unequal length: columns of fixed width, and a mask of the bytes that count."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
@@ -115,7 +115,7 @@ class Rows:
 
 
 def draw(spec: DumpSpec, index: int) -> tuple[np.ndarray, np.ndarray]:
-    """The key ids and partitions of a chunk: all that the offsets of later chunks depend on."""
+    """The key ids and partitions of a chunk; the offsets of later chunks depend on nothing else."""
     rng = np.random.default_rng([spec.seed, index, 0])
     first = index * CHUNK_RECORDS
     rows = min(CHUNK_RECORDS, spec.records - first)
@@ -276,7 +276,7 @@ def partition_counts(spec: DumpSpec, index: int) -> np.ndarray:
 
 
 def header(layout: str) -> bytes:
-    """What the file starts with."""
+    """The bytes before the first record."""
     if layout == "kcat":
         return b""
     if layout == "csv":
@@ -288,7 +288,7 @@ def header(layout: str) -> bytes:
 
 
 def chunks_in_order(spec: DumpSpec, pool: ProcessPoolExecutor, window: int) -> Iterator[bytes]:
-    """The chunks' bytes in order, a few of them in the making."""
+    """The chunks' bytes in order, while up to ``window`` of the next ones are being made."""
     indexes = range(math.ceil(spec.records / CHUNK_RECORDS))
     counts = pool.map(partition_counts, [spec] * len(indexes), indexes, chunksize=8)
     next_offsets = np.zeros(spec.partitions, np.int64)

@@ -40,7 +40,7 @@ def wrapped(module: Any, name: str, before: Callable[[], object], after: Callabl
 
 
 def count_cpu() -> None:
-    """Java's and the workers' CPU time, while they are still there."""
+    """Add up the CPU time of Java and of the workers, while they are still running."""
     above, me = parents(), os.getpid()
     for pid in tree_of(me, set()) - {me}:
         kind = "Java" if above[pid] == me else "workers"
@@ -48,7 +48,7 @@ def count_cpu() -> None:
 
 
 def watch_the_rest() -> None:
-    """Java is on its way: what is imported here would be imported now anyway."""
+    """Put clocks around later phases once Java is starting, when kcompact imports these modules anyway."""
     mark("Java starts; imports")
     from kcompact.commands import compact_run as compaction
     from kcompact.compact import pipeline
@@ -64,7 +64,7 @@ def watch_the_rest() -> None:
 
 
 def main() -> None:
-    """Run it, then tell."""
+    """Run kcompact, then print the table of phases."""
     from kcompact.app import main as kcompact
     from kcompact.engine.startup import jvm
 

@@ -1,4 +1,4 @@
-"""Run a command and watch it and everything it starts: wall time, CPU time, peak memory of the whole tree."""
+"""Runs a command and measures it with all processes that it starts: wall time, CPU time, peak memory."""
 
 import contextlib
 import os
@@ -14,10 +14,10 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Usage:
-    """What one run took. Memory is what the tree held at its peak, shared pages counted once (PSS).
+    """Time and memory of one run. Memory is the peak of the whole tree, shared pages counted once (PSS).
 
     ``memory_bytes`` leaves out pages of files that are only mapped (they can be dropped at any time);
-    ``memory_with_files_bytes`` has them.
+    ``memory_with_files_bytes`` includes them.
     """
 
     wall_s: float
@@ -38,7 +38,7 @@ def parents() -> dict[int, int]:
 
 
 def tree_of(root: int, known: set[int]) -> set[int]:
-    """The processes below ``root``, and those once below it that have another parent by now."""
+    """The processes ``root`` and below it, with those of ``known`` that have another parent by now."""
     above = parents()
     tree = {root} | (known & above.keys())
     while more := {pid for pid, parent in above.items() if parent in tree} - tree:
@@ -47,7 +47,7 @@ def tree_of(root: int, known: set[int]) -> set[int]:
 
 
 def memory_of(pid: int) -> tuple[int, int]:
-    """(without, with) the pages of mapped files, in bytes."""
+    """The memory of a process in bytes, without and with the pages of mapped files."""
     fields = {}
     for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines()[1:]:
         name, kilobytes = line.split()[:2]
@@ -62,7 +62,7 @@ def cpu_of(pid: int) -> float:
 
 
 class Watch:
-    """Samples of one process tree."""
+    """Sums and peaks from samples of one process tree."""
 
     def __init__(self, root: int) -> None:
         self.root = root
@@ -72,7 +72,7 @@ class Watch:
         self.memory_with_files_bytes = 0
 
     def sample(self, *, memory: bool = True) -> set[int]:
-        """Look once; return the processes that are alive."""
+        """Take one sample; return the ids of processes that are alive."""
         alive = tree_of(self.root, self.seen)
         self.seen |= alive
         own = with_files = 0
@@ -88,9 +88,9 @@ class Watch:
 
 
 def run(command: Sequence[str], log: Path, env: dict[str, str] | None = None) -> Usage:
-    """Run ``command`` with its output in ``log``, and return when nothing of it is left running.
+    """Run ``command`` with its output in ``log``; return when no process that it started is left.
 
-    The wall time ends with the command itself, whatever it leaves behind; a later run starts undisturbed.
+    The wall time ends with the command itself. Waiting for the others keeps them from disturbing a later run.
     """
     with log.open("wb") as out:
         started = time.perf_counter()

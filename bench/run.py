@@ -32,17 +32,17 @@ KCOMPACT_OPTIONS = {"kcompact": ["compact"], "kcompact-no-report": ["compact", "
 
 @dataclass(frozen=True)
 class Match:
-    """One dump, who takes it on, and how often (rarer for the slow ones)."""
+    """One dump, and how often each contestant compacts it (slow ones less often)."""
 
     name: str
     title: str
     spec: DumpSpec
     contestants: dict[str, int]
-    baseline: str  # ratios are to this one
+    baseline: str  # the contestant that ratios refer to
 
 
 def matches(records: int, runs: int) -> list[Match]:
-    """The default program; ``records`` is that of the large dump."""
+    """The matches that are played by default; ``records``: the number in the large dump."""
 
     def spec(layout: str, records: int, value_shape: str = "text") -> DumpSpec:
         return DumpSpec(layout, records, max(records // 10, 2), value_shape=value_shape)
@@ -74,12 +74,12 @@ def command(contestant: str, source: Path, output: Path) -> list[str]:
 
 
 def run_once(contestant: str, source: Path) -> tuple[Usage, Survivors | None]:
-    """One process, and what it kept; its output is deleted again."""
+    """Run one process; return its usage and the survivors. Its output is deleted again."""
     folder = source.parent / "out"
     folder.mkdir(exist_ok=True)
     output = folder / f"{contestant}{source.suffix}"
     log = folder / f"{contestant}.log"
-    # Spark's workers are to be the Python that has pyarrow, as in a virtual environment that is active.
+    # Spark's workers must use the Python that has pyarrow, as they do in an active virtual environment.
     usage = run(command(contestant, source, output), log, {**os.environ, "PYSPARK_PYTHON": sys.executable})
     if usage.exit_code:
         sys.exit(f"{contestant} ended with {usage.exit_code}:\n{log.read_text(errors='replace')[-3000:]}")
@@ -93,7 +93,7 @@ def run_once(contestant: str, source: Path) -> tuple[Usage, Survivors | None]:
 def play(match: Match, scratch: Path) -> dict[str, object]:
     """All runs of a match in turns. Exits if two contestants disagree about what stays."""
     source = write_dump(match.spec, scratch / f"{match.name}.{SUFFIX[match.spec.layout]}")
-    source.read_bytes() if source.stat().st_size < 1 << 30 else None  # in the page cache for everybody
+    source.read_bytes() if source.stat().st_size < 1 << 30 else None  # puts it into the page cache for all
     print(f"{match.title} ({source.stat().st_size / 1e9:.2f} GB)", flush=True)
     usages: dict[str, list[Usage]] = {name: [] for name in match.contestants}
     kept: dict[str, Survivors] = {}
@@ -133,7 +133,7 @@ def summary(runs: list[Usage], baseline: list[Usage]) -> dict[str, object]:
 
 
 def machine() -> dict[str, object]:
-    """What the figures were measured on."""
+    """The machine and the versions that figures were measured with."""
     model = "unknown processor"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

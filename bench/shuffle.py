@@ -28,7 +28,7 @@ _LARGEST_SPLIT_BYTES, _DUMP_BYTES_PER_MERGE_TASK, _MOST_MERGE_TASKS = 256 << 20,
 
 @dataclass(frozen=True)
 class Workload:
-    """``keys_of_a_task``: different keys that one reading task meets, on average."""
+    """A compaction in the model. ``keys_of_a_task``: different keys that a reading task meets, on average."""
 
     tasks: int
     merge_tasks: int
@@ -50,7 +50,7 @@ def keys_met(draws: float, keys: int) -> float:
 
 
 def measured_bytes(records: int, work: Workload, seed: int = 7) -> tuple[int, int]:
-    """The same as ``shuffled_bytes``, by the stages themselves, on keys drawn at random."""
+    """The bytes of ``shuffled_bytes``, measured by running the stages on keys drawn at random."""
     draws = np.random.default_rng(seed).integers(0, work.keys, records)
     cuts = np.linspace(0, records, work.tasks + 1).astype(int)
     sent = [0, 0]
@@ -77,7 +77,7 @@ def measured_bytes(records: int, work: Workload, seed: int = 7) -> tuple[int, in
 
 
 def _unpacked(block: Block) -> Block:
-    """The block as it were without compression, which depends on the values."""
+    """The block without compression, whose effect would depend on the values."""
     sink, rows = pa.BufferOutputStream(), pa.ipc.open_stream(block.content).read_all()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)

@@ -1,4 +1,4 @@
-"""What a contestant kept, in a form that can be compared whatever the format and the order."""
+"""The records that a contestant kept, in a form that can be compared across formats and orders."""
 
 import csv
 import hashlib
@@ -15,10 +15,10 @@ Row = tuple[object, object, object, object]
 
 @dataclass(frozen=True)
 class Survivors:
-    """Equal if the same records were kept, each as often."""
+    """Two are equal if the same records were kept, each equally often."""
 
     records: int
-    digest: str  # the sum of the records' hashes: no order
+    digest: str  # the sum of the records' hashes, which no order changes
 
 
 def files_of(path: Path) -> Iterator[Path]:
@@ -62,5 +62,5 @@ ROWS = {".jsonl": json_rows, ".csv": csv_rows, ".avro": avro_rows}
 
 
 def survivors_of(path: Path, suffix: str) -> Survivors:
-    """What an output of a dump with that ``suffix`` holds."""
+    """The survivors in the output for a dump with this ``suffix``."""
     return digest_of(row for file in files_of(path) for row in ROWS[suffix](file))

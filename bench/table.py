@@ -10,9 +10,9 @@ from typing import Any
 
 
 def markdown(results: dict[str, Any], published: dict[str, Any] | None = None) -> str:
-    """One table for all matches, and what it was measured on.
+    """One table for all matches, and a description of the machine.
 
-    A ratio is said to have moved where its range does not meet that of the ``published`` results.
+    A ratio is marked as moved if its range does not overlap that of the ``published`` results.
     """
     known = {match["name"]: match["contestants"] for match in (published or {"matches": []})["matches"]}
     lines = [
@@ -29,7 +29,7 @@ def markdown(results: dict[str, Any], published: dict[str, Any] | None = None) -
 
 
 def moved_from(found: dict[str, Any], before: dict[str, Any] | None) -> str:
-    """What to say of a ratio that moved by more than its spread; nothing of others."""
+    """The words for a ratio that moved by more than its spread; empty for others."""
     if before is None:
         return ""
     (low, high), (low_before, high_before) = found["ratio_range"], before["ratio_range"]

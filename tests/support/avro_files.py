@@ -163,5 +163,5 @@ def write_avro(path: Path, shape: Shape, records: Sequence[Record], **how: Any) 
 
 
 def read_rows(data: bytes) -> list[Any]:
-    """All rows as fastavro reads them."""
+    """All rows of the container, read with fastavro."""
     return list(fastavro.reader(io.BytesIO(data)))

@@ -1,4 +1,4 @@
-"""Rounds decided by key and by record, in this process, on dumps cut so small that stages are many."""
+"""Runs rounds by key and by record in this process, on dumps cut so small that each has many stages."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -34,7 +34,7 @@ MERGE_TASKS = 3
 
 
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many tasks, receivers, shares, passes and stretches."""
+    """Make tasks, receivers, shares, passes and stretches so small that a test has many of each."""
     monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 5_000)
     monkeypatch.setattr(record_index, "ROWS_PER_RECEIVER", 100)
     monkeypatch.setattr(record_index, "RECORDS_PER_SHARE", 60)
@@ -47,7 +47,7 @@ def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True)
 class Left:
-    """What a run leaves, and what it tells."""
+    """All results of a run: the dump, the report's CSVs, facts about logs, the state."""
 
     dump: bytes
     reports: list[bytes]
@@ -80,7 +80,7 @@ class Left:
 
 @dataclass(frozen=True)
 class State:
-    """A state that needs no folder."""
+    """A state of a cleaner that lies in memory, not in a folder."""
 
     state: CleanerState
     output: Path
@@ -101,7 +101,7 @@ def run(
     *,
     tells_sizes: bool = True,
 ) -> Left | None:
-    """None: rounds by key cannot tell what is asked."""
+    """Run a compaction in one of the two forms; None: rounds by key cannot answer this request."""
     folder.mkdir()
     with open_dump([*map(str, paths)], ReadOptions()) as dump:
         place = Workplace(str(folder))
@@ -115,7 +115,7 @@ def run(
 
 
 def by_both(paths: list[Path], folder: Path, policy: Policy, beside: Beside) -> Left:
-    """What both ways leave alike."""
+    """The result of both forms, which must be the same."""
     folder.mkdir()
     whole = run(paths, folder / "records", policy, beside, Form.RECORDS)
     assert whole is not None

@@ -1,4 +1,4 @@
-"""The broker model's nouns: batches, segments, logs, configs, rounds."""
+"""The data types of the broker model: batches, segments, logs, configs, rounds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -25,10 +25,10 @@ class Config:
     retention_ms: int = -1
     retention_bytes: int = -1
     offset_map_limit: int | None = None
-    producer_id_expiration_ms: int = LONG_MAX  # a broker forgets at its next look, every ten minutes
+    producer_id_expiration_ms: int = LONG_MAX  # a broker looks for expired producers every ten minutes
 
     def shared(self) -> dict[str, Any]:
-        """What a Policy holds under the same names; the map's limit is for ``with_map_of``."""
+        """The configs that a Policy has under the same names; ``with_map_of`` sets the limit of the map."""
         return {name: value for name, value in vars(self).items() if name != "offset_map_limit"}
 
 
@@ -63,7 +63,7 @@ class ModelSegment:
     base_offset: int
     batches: list[ModelBatch] = field(default_factory=list)
     mtime_ms: int | None = None
-    told_bytes: int | None = None  # where the file is known better than its batches
+    told_bytes: int | None = None  # the file's size where it is known, in place of the sum of its batches
 
     @property
     def size_bytes(self) -> int:
@@ -75,7 +75,10 @@ class ModelSegment:
         return newest if newest >= 0 else -1 if self.mtime_ms is None else self.mtime_ms
 
     def index_bytes(self, config: Config, *, closed: bool = True) -> tuple[int, int]:
-        """Offset and time index: an entry when more than the interval has gone by, one at the end (R41)."""
+        """Bytes of the offset and the time index (R41).
+
+        An entry is made when more bytes than the interval have gone by; closing adds one to the time index.
+        """
         entries = times = since = 0
         newest = entered = -1
         for batch in self.batches:
@@ -99,7 +102,7 @@ class Range:
 
 @dataclass
 class Round:
-    """What a broker logs about a round, and what it can be seen to have done."""
+    """The figures that a broker logs about a round, and what can be seen of it otherwise."""
 
     first_dirty: int
     next_offset: int
@@ -111,7 +114,7 @@ class Round:
     bytes_read: int = 0
     bytes_written: int = 0
     horizon_ms: int | None = None
-    overlooked: bool = False  # data was taken for aborted while the map was filled
+    overlooked: bool = False  # committed data was taken for aborted while the map was filled (R31)
 
 
 @dataclass

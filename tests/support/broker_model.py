@@ -1,7 +1,8 @@
 """A broker's cleaner in plain Python: range, eligibility, turns, retention, rolling (R1-R10, R50-R55).
 
-Literal where the engine is clever: it walks batches and records in order, keeps a dict as its offset map and
-changes the log in place. The second oracle beside ``oracle.py``, itself measured against the golden data.
+It follows the rules literally: it walks batches and records in order, keeps a dict as its offset map and
+changes the log in place. It is the second oracle beside ``oracle.py``, and is itself tested against the
+golden data.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +32,7 @@ def cleanable_range(log: ModelLog, config: Config, now_ms: int) -> Range:
 
 
 def byte_sums(log: ModelLog, found: Range) -> tuple[int, int]:
-    """R6: clean and cleanable bytes."""
+    """The sums of clean and cleanable bytes (R6)."""
     clean = sum(s.size_bytes for s in log.segments if s.base_offset < found.first_dirty)
     if found.bound <= found.first_dirty:
         return clean, 0
@@ -40,7 +41,7 @@ def byte_sums(log: ModelLog, found: Range) -> tuple[int, int]:
 
 
 def compaction_delay(log: ModelLog, config: Config, first_dirty: int, now_ms: int) -> int:
-    """R8: by how many milliseconds the oldest first batch of the dirty closed segments is late."""
+    """By how many milliseconds the oldest first batch of the dirty closed segments is late (R8)."""
     closed = log.segments[log.containing(first_dirty) : -1]
     firsts = [
         s.batches[0].max_timestamp_ms for s in closed if s.batches and s.batches[0].max_timestamp_ms > 0
@@ -50,7 +51,7 @@ def compaction_delay(log: ModelLog, config: Config, first_dirty: int, now_ms: in
 
 
 def is_eligible(log: ModelLog, config: Config, now_ms: int) -> bool:
-    """Whether the cleaner would take the log: by its ratio, or since it is late (R7)."""
+    """Whether the cleaner would take the log, because of its ratio or because it is late (R7)."""
     found = cleanable_range(log, config, now_ms)
     clean, cleanable = byte_sums(log, found)
     if "compact" not in config.cleanup_policy or clean + cleanable == 0:
@@ -75,12 +76,12 @@ def turn(
         delete_old_segments(log, config, now_ms)
     delete_old_segments(log, config, now_ms)
     if "compact" in config.cleanup_policy and log.checkpoint is not None and log.checkpoint < log.log_start:
-        log.checkpoint = log.log_start  # the next look of the cleaner (R10)
+        log.checkpoint = log.log_start  # as when the cleaner looks at the log next (R10)
     return done
 
 
 def delete_old_segments(log: ModelLog, config: Config, now_ms: int) -> None:
-    """R53: log start breach, then size, then time; each stops at the first segment that stays."""
+    """Retention by log start, then size, then time; each stops at the first segment that stays (R53)."""
 
     def drop_while(goes: Iterator[bool]) -> None:
         count = 0
@@ -89,7 +90,7 @@ def delete_old_segments(log: ModelLog, config: Config, now_ms: int) -> None:
             if not gone or is_last_empty:
                 break
             count += 1
-        if count == len(log.segments):  # the active one too, after a roll
+        if count == len(log.segments):  # the active segment goes, too: a new one is rolled first
             log.segments = [*log.segments, ModelSegment(log.log_end, mtime_ms=now_ms)]
         log.segments = log.segments[count:]
         if count:
@@ -114,7 +115,7 @@ def _within(excess: int, sizes: list[int]) -> Iterator[bool]:
 
 
 def roll(batches: Iterable[ModelBatch], config: Config, *, compacted: bool = True) -> list[ModelSegment]:
-    """R4: segments as a broker rolls them when the batches are appended one by one."""
+    """The segments that a broker rolls when the batches are appended one by one (R4)."""
     limit_ms = min(config.segment_ms, config.max_compaction_lag_ms) if compacted else config.segment_ms
     segments: list[ModelSegment] = []
     for batch in batches:

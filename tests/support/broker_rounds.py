@@ -8,7 +8,7 @@ from kcompact.dumps.records.record import Record
 
 
 def _aborted_batches(log: ModelLog) -> set[int]:
-    """Base offsets of the data batches of aborted transactions; markers in later segments count (R31)."""
+    """Base offsets of the data batches of aborted transactions, also by markers in later segments (R31)."""
     open_batches: dict[int, list[int]] = {}
     aborted: set[int] = set()
     for batch in log.batches():
@@ -21,7 +21,7 @@ def _aborted_batches(log: ModelLog) -> set[int]:
 
 
 def _read_from(log: ModelLog, config: Config, first_dirty: int) -> ModelBatch | None:
-    """The batch at which the map's first segment is read from: its last index entry at or below an offset."""
+    """The batch from which the map's first segment is read: its last index entry up to ``first_dirty``."""
     since, entry = 0, None
     for batch in log.segments[log.containing(first_dirty)].batches:
         if since > config.index_interval_bytes:
@@ -33,7 +33,7 @@ def _read_from(log: ModelLog, config: Config, first_dirty: int) -> ModelBatch | 
 
 
 def _taken_for_aborted(log: ModelLog, config: Config, first_dirty: int) -> set[int]:
-    """Base offsets of data batches that a map skips, as its reading misses the marker of an earlier abort."""
+    """Base offsets of data batches that a map skips, as the marker of an earlier abort is not read (R31)."""
     start = _read_from(log, config, first_dirty)
     if start is None:
         return set()
@@ -60,7 +60,7 @@ def _taken_for_aborted(log: ModelLog, config: Config, first_dirty: int) -> set[i
 def build_offset_map(
     log: ModelLog, config: Config, found: Range, stats: Round
 ) -> tuple[dict[bytes, int], int]:
-    """R12 to R14: the map and its end (inclusive)."""
+    """The offset map and its end, inclusive (R12 to R14)."""
     latest: dict[bytes, int] = {}
     end = -1
     taken_for_aborted = _taken_for_aborted(log, config, found.first_dirty)
@@ -94,7 +94,7 @@ def clean_round(log: ModelLog, config: Config, now_ms: int, found: Range) -> Rou
     stats = Round(found.first_dirty, 0, 0)
     latest, end = build_offset_map(log, config, found, stats)
     if found.bound <= found.first_dirty:
-        end = found.first_dirty - 1  # a forced scan with nothing dirty
+        end = found.first_dirty - 1  # a forced round, though nothing is dirty
     stats.map_entries, stats.next_offset = len(latest), end + 1
     horizon = now_ms + config.delete_retention_ms
     stats.horizon_ms = horizon if horizon <= LONG_MAX else None
@@ -118,7 +118,7 @@ def clean_round(log: ModelLog, config: Config, now_ms: int, found: Range) -> Rou
 
 
 def _last_of_producers(log: ModelLog, config: Config, now_ms: int) -> dict[int, tuple[int | None, int]]:
-    """R36: last data offset (None: markers only) and epoch of each producer the broker still knows."""
+    """Last data offset (None: only markers) and epoch of each producer that the broker still knows (R36)."""
     known: dict[int, tuple[int | None, int]] = {}
     newest: dict[int, int] = {}
     for batch in log.batches():
@@ -133,7 +133,7 @@ def _last_of_producers(log: ModelLog, config: Config, now_ms: int) -> dict[int, 
 
 @dataclass
 class _Rewriting:
-    """The filter of one round; it meets the batches in order and remembers what it saw of transactions."""
+    """The filter of one round: it takes batches in order, and remembers which transactions it has met."""
 
     latest: dict[bytes, int]
     end: int
@@ -145,7 +145,7 @@ class _Rewriting:
     seen_committed: set[int] = field(default_factory=set)
 
     def rewrite(self, batch: ModelBatch) -> ModelBatch | None:
-        """R17 to R39 for one batch; None if it goes."""
+        """The batch as the round leaves it; None if it goes (R17 to R39)."""
         due = batch.delete_horizon_ms is not None and batch.delete_horizon_ms <= self.now_ms
         discardable = self._discardable(batch)
         discard = discardable and (due or not batch.is_control)
@@ -168,7 +168,7 @@ class _Rewriting:
         return reencoded(batch, kept, horizon)
 
     def _discardable(self, batch: ModelBatch) -> bool:
-        """R32, R33; for data: it belongs to an aborted transaction."""
+        """Whether a marker may go, or data belongs to an aborted transaction (R32, R33)."""
         if not batch.is_control:
             if not batch.is_transactional:
                 return False
@@ -177,7 +177,7 @@ class _Rewriting:
             return aborted
         seen = {"ABORT": self.seen_aborted, "COMMIT": self.seen_committed}.get(batch.marker or "")
         if seen is None:
-            return True  # its record is gone already
+            return True  # a marker whose control record is gone already
         was_seen = batch.producer_id in seen
         seen.discard(batch.producer_id)
         return not was_seen
@@ -218,7 +218,7 @@ class _Rewriting:
 
 
 def group_segments(segments: list[ModelSegment], config: Config, bound: int) -> list[list[ModelSegment]]:
-    """R41: neighbours that become one segment."""
+    """Groups of neighbouring segments that are merged into one (R41)."""
     groups: list[list[ModelSegment]] = []
     for i, segment in enumerate(segments):
         following = segments[i + 1].base_offset if i + 1 < len(segments) else bound
@@ -236,7 +236,10 @@ def group_segments(segments: list[ModelSegment], config: Config, bound: int) -> 
 
 
 def reencoded(batch: ModelBatch, kept: list[Record], horizon_ms: int | None) -> ModelBatch:
-    """R39: the batch with ``kept`` alone; deltas to the horizon or to the first kept record's timestamp."""
+    """The batch with only the records ``kept`` (R39).
+
+    Timestamps are deltas to the horizon, or to the first kept record's timestamp where there is none.
+    """
     base_timestamp = kept[0].timestamp_ms if horizon_ms is None else horizon_ms
     newest = max(record.timestamp_ms for record in kept)
     return replace(

@@ -1,4 +1,4 @@
-"""R40: sizes of records and batches, counted part by part."""
+"""Sizes of records and batches, counted part by part (R40)."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ def varint_bytes(number: int) -> int:
 
 
 def record_bytes(record: Record, base_offset: int, base_timestamp_ms: int) -> int:
-    """R40: one record inside a batch."""
+    """Bytes of one record inside a batch (R40)."""
     body = (
         1 + varint_bytes(record.timestamp_ms - base_timestamp_ms) + varint_bytes(record.offset - base_offset)
     )
@@ -27,5 +27,5 @@ def record_bytes(record: Record, base_offset: int, base_timestamp_ms: int) -> in
 
 
 def batch_bytes(records: Iterable[Record], base_offset: int, base_timestamp_ms: int) -> int:
-    """R40: an uncompressed batch."""
+    """Bytes of an uncompressed batch (R40)."""
     return 61 + sum(record_bytes(record, base_offset, base_timestamp_ms) for record in records)

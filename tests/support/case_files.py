@@ -1,4 +1,4 @@
-"""The cases in ``tests/cases`` as logs of the broker model and as what is expected of them."""
+"""Reads the cases in ``tests/cases``: logs of the broker model, steps, and the results expected."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ _PAIR = re.compile(r"([\w.]+)=(\{[^}]*\}|\[[^\]]*\]|\S+)")
 
 @dataclass(frozen=True)
 class Step:
-    """An ``add``, a round or a question, in the order of the case."""
+    """One step of a case: an ``add``, a round or a question."""
 
     kind: str  # "add", "P" or "Q"
     text: str

@@ -1,4 +1,4 @@
-"""The dumps in ``dumps/fixtures``: what each tells of the records of ``plain.jsonl``, or why it cannot."""
+"""The dumps in ``dumps/fixtures``: how far each has the records of ``plain.jsonl``, or why it is refused."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ FIXTURES = Path(__file__).parents[1] / "dumps" / "fixtures"
 
 
 class Told(NamedTuple):
-    """What a dump tells of the records of plain.jsonl."""
+    """How a fixture is read, and how far it holds the records of plain.jsonl."""
 
     dialect: str
     layout: str = "json_lines"
@@ -17,7 +17,7 @@ class Told(NamedTuple):
     lacking: frozenset[int] = frozenset()  # offsets in partition 0 that the tool does not export
     merged: bool = False  # null and empty values look alike, and are read as tombstones
     values: bool = True  # values come out as the bytes they were
-    doubt: bool = False  # a result that hangs on tombstones is refused
+    doubt: bool = False  # a result that depends on tombstones is refused
 
 
 TOMBSTONE, EMPTY = frozenset({3}), frozenset({5})
@@ -131,12 +131,12 @@ TOLD = {
         },
     ),
 }
-BY_FILE_ORDER = {  # no offsets: (partition, number in the file) of the survivors
+BY_FILE_ORDER = {  # dumps without offsets: (partition, number in the file) of the survivors
     "console-consumer-2.6.txt": [(0, 2), (0, 3), (0, 4), (0, 5), (1, 6)],
     "karapace-3-v1.json": [(0, 2), (0, 3), (0, 4), (0, 5)],
     "karapace-3-v2.log": [(0, 2), (0, 3), (0, 4), (0, 5)],
 }
-ANSWERED: dict[str, dict[str, Any]] = {  # what a user is asked about those
+ANSWERED: dict[str, dict[str, Any]] = {  # the options that answer questions about dumps without offsets
     "console-consumer-2.6.txt": {
         "tombstone": "literal:null",
         "columns": ("timestamp", "key", "value", "partition"),

@@ -1,4 +1,4 @@
-"""Writers of small dumps in the three formats: what a test knows as Records becomes a file."""
+"""Writers of small dumps in three formats, from a test's Records."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ AVRO_SCHEMA = {
 
 
 def write_kcat(path: Path, records: Iterable[Record]) -> Path:
-    """As ``kcat -J``: bytes that are no UTF-8 stand raw in the file."""
+    """Write lines as ``kcat -J`` does: bytes that are no UTF-8 stand raw in the file."""
     path.write_bytes(b"".join(kcat_line(record) for record in records))
     return path
 
@@ -46,7 +46,7 @@ def kcat_line(record: Record) -> bytes:
 
 
 def write_csv(path: Path, records: Iterable[Record]) -> Path:
-    """A header line, then RFC 4180: nothing is null, two quotes are empty. Text keys and values only."""
+    """Write a header line and RFC 4180: a cell without content is null, two quotes are empty. Text only."""
     lines = ["topic,partition,offset,timestamp,key,value"]
     for record in records:
         cells = [record.topic, record.partition, record.offset, record.timestamp_ms]

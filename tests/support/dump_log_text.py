@@ -40,7 +40,7 @@ class Logged:
 
 
 def write_dump_log(path: Path, segments: Mapping[int, Iterable[Logged]], log: str = "t-0") -> Path:
-    """``segments``: the records by base offset of their segment, which may hold none."""
+    """Write the text for a log. ``segments``: by base offset, the records of each segment, if any."""
     lines = []
     for base, records in segments.items():
         lines += [f"Dumping /data/kafka/{log}/{base:020}.log", f"Log starting offset: {base}"]

@@ -1,4 +1,4 @@
-"""A compaction in a few lines, for tests of dumps: index all splits, latest per key, copy."""
+"""A compaction in a few lines, for tests of dumps: index all splits, take the latest of each key, copy."""
 
 import io
 from pathlib import Path
@@ -25,7 +25,7 @@ def open_one(path: Path, **options: object) -> Dump:
 
 
 def records_of(path: Path, **options: object) -> list[Record]:
-    """All records of a dump, as the reference reads them."""
+    """All records of a dump, read without compiled loops."""
     with open_one(path, **options) as dump:
         splits = [(dump.files[split.file_id], split) for split in dump.splits(ONE_SPLIT)]
         parts = [LAYOUTS[file.layout].records(file, split) for file, split in splits]
@@ -47,7 +47,7 @@ def index_all(
 
 
 def read_by_tasks(dump: Dump, folder: Path) -> tuple[pa.Table, dict[int, SplitNotes]]:
-    """As ``index_all``, by the tasks of a run; ``folder`` is where they count how far they are."""
+    """As ``index_all``, by the tasks of a run; ``folder`` is where they record their progress."""
     plan, notes, batches = plan_index(dump, folder), {}, []
     for task in range(len(plan.tasks)):
         reader = TaskReader(plan, task)
@@ -57,14 +57,14 @@ def read_by_tasks(dump: Dump, folder: Path) -> tuple[pa.Table, dict[int, SplitNo
 
 
 def judged(path: Path, split_bytes: int = ONE_SPLIT, **options: object) -> list[str]:
-    """What a user is told of a dump's records. Raises InputError for what cannot be read."""
+    """The notes for the user on a dump's records. Raises InputError for records that cannot be read."""
     with open_one(path, **options) as dump:
         _, notes = index_all(dump, split_bytes)
         return check_notes(dump, notes)
 
 
 def compacted(dump: Dump, split_bytes: int = ONE_SPLIT) -> bytes:
-    """What the plain rule leaves of the dump's files, joined: the latest record of each key."""
+    """The latest record of each key, copied from all files of the dump into one."""
     table, _ = index_all(dump, split_bytes)
     rows = table.to_pylist()
     latest = {(row["log_id"], row["key"]): row["offset"] for row in sorted(rows, key=lambda r: r["offset"])}
@@ -97,6 +97,6 @@ def _fragment(file: DumpFile, split: Split, rows: list[dict[str, int]]) -> bytes
 
 
 def planned(dump: Dump, arguments: list[str], output: str | Path) -> OutputPlan:
-    """Where a dump's survivors go with ``-o``."""
+    """The outputs of a dump with ``-o``."""
     names = name_outputs(arguments, [file.path for file in dump.files], OutputChoice(str(output)))
     return names.plan(dump.files, dump.numbers)

@@ -1,4 +1,4 @@
-"""Whole processes that run Spark through the engine, and what they leave behind."""
+"""Runs whole processes that use Spark through the engine, and checks that they leave nothing behind."""
 
 import os
 import subprocess
@@ -63,5 +63,5 @@ def processes_of(temporary_folder: Path) -> dict[int, str]:
 
 
 def is_clean(temporary_folder: Path) -> bool:
-    """No process and no file of a run is left."""
+    """Assert that no process and no file of a run is left."""
     return not processes_of(temporary_folder) and not list(temporary_folder.iterdir())

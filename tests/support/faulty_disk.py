@@ -9,7 +9,7 @@ CHANGES |= {"chmod", "chown"}
 
 
 class Faulty:
-    """Passes calls on to ``os``, and does ``fault`` before the ``at``-th that changes something."""
+    """Passes calls on to ``os``, and calls ``fault`` before the ``at``-th call that changes something."""
 
     def __init__(self, fault: Callable[[], None], at: int) -> None:
         self._fault, self.left = fault, at

@@ -3,14 +3,14 @@
 import secrets
 import socket
 
-# Below all that systems give out by themselves (Linux from 32768 on): one of those may be an end of some
-# connection by the time that a server, which takes seconds to start, asks for it.
+# Below the ports that systems give out by themselves (Linux: from 32768 on). One of those may be in use for
+# a connection by the time that a server, which takes seconds to start, binds it.
 PORTS = range(20_000, 32_000)
 _given: set[int] = set()
 
 
 def free_port() -> int:
-    """A port of loopback on which nobody listens, and which this process has not been given before."""
+    """A port of loopback on which no process listens, and which was not returned before in this process."""
     while True:
         port = secrets.choice(PORTS)
         if port not in _given and _is_free(port):

@@ -23,7 +23,7 @@ Log = tuple[str, int]
 
 @dataclass(frozen=True)
 class LoggedRound:
-    """What the broker logged when a round was over."""
+    """The figures that the broker logged when a round was over."""
 
     log: Log
     now_ms: int
@@ -65,7 +65,7 @@ class GoldenCase:
         return self.folder / f"{stage}.{suffix}"
 
     def dump_path(self, stage: str, scratch: Path) -> Path:
-        """The dump of a stage as a file; written into ``scratch`` where it is kept as a program."""
+        """The dump of a stage as a file; for ``w08b``, which has only offsets kept, made in ``scratch``."""
         path = self.path(stage, "jsonl")
         if path.exists():
             return path
@@ -115,14 +115,14 @@ class GoldenCase:
         return _entries(self.facts["stages"][stage]["checkpoint"])
 
     def checkpoint_before(self, pair_index: int) -> dict[Log, int]:
-        """What the rounds of a pair started from: an entry put there by hand goes before the broker's own."""
+        """The checkpoint that a pair's rounds started from: one put there by hand, else the broker's own."""
         given = self.folder / "given.cleaner-offset-checkpoint"
         if pair_index == 0 and given.exists():
             return _entries(given.read_text().splitlines()[2:])
         return self.checkpoint(self.pairs[pair_index][0])
 
     def configs(self, pair_index: int, topic: str) -> dict[str, str]:
-        """The topic's configs while the round(s) of a pair ran; thresholds as they were in effect."""
+        """The topic's configs while the rounds of a pair ran, with the dirty ratio that was in effect."""
         after = self.pairs[pair_index][1]
         configs: dict[str, str] = dict(self.facts["stages"][after]["configs"][topic])
         for threshold in self.facts.get("thresholds", []):
@@ -131,14 +131,14 @@ class GoldenCase:
         return configs
 
     def rounds(self, pair_index: int) -> list[LoggedRound]:
-        """What the broker logged between the two stages of a pair, in the order of its cleaner."""
+        """The rounds that the broker logged between the two stages of a pair, in their order."""
         stages = self.facts["stages"]
         before, after = (stages[stage]["takenAtMs"] for stage in self.pairs[pair_index])
         return [_round(r) for r in self.facts.get("rounds", []) if before <= r["startMs"] <= after]
 
     @cached_property
     def offset_map_limit(self) -> int | None:
-        """Keys that the broker's map could hold, where it was made small."""
+        """The number of keys that the broker's offset map could hold; None where it was not made small."""
         return self.facts["map"]["limit"] if "map" in self.facts else None
 
 

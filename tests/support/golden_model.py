@@ -31,7 +31,7 @@ def config_of(configs: Mapping[str, str], *, offset_map_limit: int | None = None
 
 
 def model_log(case: GoldenCase, pair_index: int, log: Log) -> ModelLog:
-    """One log as the rounds of a pair found it: batches from the table, or one per record."""
+    """One log before the rounds of a pair: with the batches of its table, or one batch per record."""
     stage = case.pairs[pair_index][0]
     told = case.stage_log(stage, log)
     records = sorted(r for r in case.records(stage) if (r.topic, r.partition) == log)

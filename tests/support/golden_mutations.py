@@ -1,4 +1,4 @@
-"""Wrong AFTERs made of the golden pairs: every topic of every pair, by turns in every kind."""
+"""Wrong AFTERs made from the golden pairs: from each topic of each pair, one kind of fault in each turn."""
 
 import random
 from collections import defaultdict
@@ -13,7 +13,7 @@ from mutation_kinds import KINDS, CleanedTopic, Place
 
 @dataclass(frozen=True)
 class GoldenTopic:
-    """One topic of a pair; ``name`` is what it is called where all pairs are one dump."""
+    """One topic of a pair; ``name`` is its name in the dump that holds all pairs."""
 
     case: GoldenCase
     pair_index: int
@@ -37,7 +37,7 @@ class Mutant:
 
     @property
     def removes_or_leaves_only(self) -> bool:
-        """Whether it holds nothing that BEFORE does not."""
+        """Whether the wrong AFTER holds only records of BEFORE, unchanged."""
         before = {(r.partition, r.offset): r for r in self.of.before}
         return all(before.get((r.partition, r.offset)) == r for r in self.after)
 
@@ -62,7 +62,7 @@ def golden_topics() -> list[GoldenTopic]:
 
 
 def _aborted(case: GoldenCase, stage: str, topic: str) -> frozenset[Place]:
-    """Below the last stable offset, what a read_committed consumer did not see."""
+    """The places of records below the last stable offset that a read_committed consumer did not see."""
     if not case.path(stage, "read_committed.jsonl").exists():
         return frozenset()
     committed = {r[:3] for r in case.records(stage, read_committed=True)}
@@ -72,7 +72,7 @@ def _aborted(case: GoldenCase, stage: str, topic: str) -> frozenset[Place]:
 
 
 def mutants(turn: int) -> list[Mutant]:
-    """At most one of each topic; over as many turns as there are kinds, each topic in each kind."""
+    """At most one wrong AFTER of each topic; in as many turns as there are kinds, one of each kind."""
     kinds, found = list(KINDS.items()), []
     for number, topic in enumerate(golden_topics()):
         kind, mutate = kinds[(number + turn) % len(kinds)]

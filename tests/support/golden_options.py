@@ -1,4 +1,4 @@
-"""What the broker of a golden case knew beside the records, as kcompact's options."""
+"""The facts that the broker of a golden case knew beside the records, as options of kcompact."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def options_of(case: GoldenCase, number: int, scratch: Path) -> list[str]:
 
 
 def map_options(case: GoldenCase) -> list[str]:
-    """The size of the broker's offset map, where it was made small."""
+    """The options for the size of the broker's offset map; empty where it was not made small."""
     return [
         f"--{name.replace('.', '-')}={value}"
         for name, value in case.facts.get("map", {}).items()
@@ -41,7 +41,7 @@ def map_options(case: GoldenCase) -> list[str]:
 
 
 def write_checkpoint(case: GoldenCase, number: int, path: Path) -> bool:
-    """The checkpoint that a pair's rounds started from, as Kafka's file; False if there was none."""
+    """Write the checkpoint that a pair's rounds started from, as Kafka's file; False if it has no entries."""
     entries = case.checkpoint_before(number)
     lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in entries.items()]
     path.write_text("\n".join(["0", str(len(lines)), *lines, ""]))

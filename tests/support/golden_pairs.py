@@ -1,4 +1,4 @@
-"""All golden pairs as one pair of dumps, judged by whatever part of what is known of their logs."""
+"""All golden pairs as one pair of dumps, verified with any part of the facts known about their logs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def name_of(case: GoldenCase, i: int, topic: str) -> str:
 
 @cache
 def records_of(stage_index: int) -> tuple[Record, ...]:
-    """All BEFOREs (0) or AFTERs (1)."""
+    """The records of all BEFOREs (``stage_index`` 0) or AFTERs (1)."""
     return tuple(
         r._replace(topic=name_of(case, i, r.topic))
         for case, i in PAIRS
@@ -63,7 +63,7 @@ def contexts_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> Lo
 
 @dataclass(frozen=True)
 class Known:
-    """Which of the user's files and options tell something; the checkpoint: BEFORE's (0) or AFTER's (1)."""
+    """The files and options that ``verify`` is given; ``checkpoint_stage``: BEFORE's (0) or AFTER's (1)."""
 
     checkpoint_stage: int | None = None
     policy: bool = False
@@ -73,7 +73,7 @@ class Known:
 
     @property
     def configs(self) -> frozenset[str]:
-        """As where a file about the topic is given, which tells that there is no lag if it lists none."""
+        """The configs that count as given, as by a file of the topic: one without a lag says that it is 0."""
         given = {"cleanup.policy", "delete.retention.ms", "min.compaction.lag.ms"}
         return frozenset(given if self.policy else ())
 
@@ -88,7 +88,7 @@ class Known:
 
 
 def verify(known: Known, after: Sequence[Record] | None = None) -> VerifyOutcome:
-    """All pairs at once; ``after``: other AFTERs than the broker's."""
+    """Verify all pairs at once; ``after``: AFTERs in place of the broker's."""
     before, after = records_of(0), records_of(1) if after is None else after
     logs = logs_of(before, after)
     context, policies = dict.fromkeys(logs, LogContext()), {}
@@ -120,7 +120,7 @@ def first_offsets(records: Sequence[Record]) -> dict[int, int]:
 
 
 def runs_of(records: Sequence[Record]) -> dict[int, list[np.ndarray]]:
-    """Each offset as a run of its own."""
+    """The offsets of each log as runs, each offset as a run of its own."""
     return {
         i: [np.array([[offset, offset + 1] for offset in offsets])]
         for i, offsets in offsets_by_log(records).items()

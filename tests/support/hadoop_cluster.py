@@ -57,7 +57,7 @@ def hadoop_cluster(folder: Path) -> Iterator[Hadoop]:
     line = [f"{FULL_JDK}/bin/java", "-Xmx700m", "--add-opens=java.base/java.lang=ALL-UNNAMED"]
     line += ["-cp", f"{folder / 'jars'}/*:{sparks}/*", str(HERE / "MiniHadoop.java"), str(folder)]
     with log.open("wb") as sink:
-        # It ends with its standard input, and so with this process, however that ends.
+        # It ends when its standard input is closed, and so with this process, however that ends.
         process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=sink, stderr=sink, cwd=folder)
     try:
         hdfs = _await_ready(process, log)

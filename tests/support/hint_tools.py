@@ -1,4 +1,4 @@
-"""Tools that hints name, and that a machine may lack."""
+"""Tools that are named in hints, and that may be missing on a machine."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Output of kcompact, read with the standard library, fastavro and pyarrow: no line of its own is asked."""
+"""Readers of kcompact's outputs with the standard library, fastavro and pyarrow, without code of kcompact."""
 
 import base64
 import csv
@@ -94,7 +94,7 @@ def read_parquet(path: Path) -> list[Record]:
 
 
 def read_keys_and_values(path: Path) -> list[tuple[bytes | None, bytes | None]]:
-    """What ``kcat -P -Z -K '\\t'`` would send."""
+    """The keys and values that ``kcat -P -Z -K '\\t'`` would send."""
     lines = path.read_bytes().split(b"\n")
     assert lines.pop() == b"", "the last line has no line end"
     pairs = (line.partition(b"\t") for line in lines)

@@ -13,19 +13,19 @@ from siphash import SECRET
 
 
 def index_table(records: Iterable[Record], extra: frozenset[str]) -> pa.Table:
-    """One split of one file that holds the records in the order given."""
+    """The index rows of one split of one file that holds the records in the order given."""
     found = ((position, 1, record) for position, record in enumerate(records))
     batches = list(index_rows(found, part_of_rows(0), extra))
     return pa.Table.from_batches(batches, schema=index_schema(extra))
 
 
 def part_of_rows(split_id: int) -> SplitToIndex:
-    """What rows without a dump say of where they come from."""
+    """A split for rows that come from no dump."""
     file = DumpFile(0, "rows", "rows", 0, "json_lines", Dialect("rows", "no tool"))
     return SplitToIndex(file, Split(split_id, 0, 0, 0), SplitNotes(), SECRET)
 
 
 def logs_of(*dumps: Iterable[Record]) -> dict[int, LogName]:
-    """The logs that stand in any of the dumps, by log_id."""
+    """The logs that occur in any of the dumps, by log_id."""
     found = {LogName(record.topic, record.partition) for records in dumps for record in records}
     return {log_id_of(*log): log for log in found}

@@ -1,7 +1,7 @@
 """A server that answers as the API of Kubernetes does, and starts the containers of pods as processes here.
 
 An executor's container is started as the image of ``Dockerfile`` starts it, by ``.ci/entrypoint``, with the
-variables of the pod that Spark asked for; it is of another user where we are root.
+variables of the pod that Spark asked for; if this process is root's, it runs as another user.
 """
 
 import json
@@ -28,8 +28,8 @@ class Pods:
     """The pods of a server; the files of their containers lie below ``folder``."""
 
     folder: Path
-    environment: Mapping[str, str]  # of every container, as of its image or its node
-    asked: dict[str, Any] = field(default_factory=dict)  # name -> the pod as it was asked for
+    environment: Mapping[str, str]  # of every container, as if set by its image or its node
+    asked: dict[str, Any] = field(default_factory=dict)  # name -> the pod as it was requested
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
     def start(self, pod: dict[str, Any]) -> None:
@@ -74,7 +74,7 @@ def _value(entry: dict[str, Any], pod: dict[str, Any]) -> str:
 
 
 class _Api(BaseHTTPRequestHandler):
-    """Takes whatever is to be made, and shows pods alone; to a wrong token it is closed."""
+    """Accepts all objects that are created, lists only pods, and refuses a wrong token."""
 
     token: str
     pods: Pods | None

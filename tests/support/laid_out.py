@@ -1,4 +1,4 @@
-"""The same records in every layout, written with nothing of kcompact's: what a test lays out it knows."""
+"""Writes the same records in every layout, without code of kcompact: tests know the bytes of each record."""
 
 import base64
 import io
@@ -27,7 +27,7 @@ class Form:
 
 @dataclass(frozen=True)
 class LaidOut:
-    """A file in pieces: what it begins with, each record's bytes, what stands between them, and the end.
+    """A file in pieces: its beginning, the bytes of each record, the bytes between records, and its end.
 
     ``carried`` are the records as the layout holds them, in the order of ``pieces``.
     """
@@ -39,7 +39,7 @@ class LaidOut:
     end: bytes = b""
 
     def write(self, path: Path, kept: set[tuple[str, int, int]] | None = None) -> Path:
-        """The file; with ``kept`` (topic, partition, offset) only those records."""
+        """Write the file; with ``kept`` (topic, partition, offset) only those records."""
         pairs = zip(self.carried, self.pieces, strict=True)
         chosen = [piece for record, piece in pairs if kept is None or place(record) in kept]
         path.write_bytes(self.begin + self.between.join(chosen) + self.end)
@@ -58,7 +58,7 @@ class Layout:
 
 
 def place(record: Record) -> tuple[str, int, int]:
-    """What names a record."""
+    """The topic, partition and offset of a record."""
     return record.topic, record.partition, record.offset
 
 
@@ -77,7 +77,7 @@ def is_text(record: Record) -> bool:
 
 
 def is_cell(record: Record) -> bool:
-    """Whether key and value can stand in unquoted text between tabs, and none reads as a null."""
+    """Whether key and value can stand in unquoted text between tabs, and neither reads as null."""
     data = (record.key, record.value)
     odd = any(byte in (part or b"") for part in data for byte in b'\t\n\r"')
     return is_text(record) and not odd and b"" not in data and b"null" not in data and record.key is not None

@@ -1,4 +1,4 @@
-"""Index rows made from records, many logs in one, and tracked without Spark."""
+"""Index rows made from the records of many logs in one table, and cleaned without Spark."""
 
 from collections.abc import Iterable, Mapping
 
@@ -24,7 +24,7 @@ KEY_RECEIVERS = 3
 
 
 def index_table(logs: Mapping[int, Iterable[Record]]) -> pa.Table:
-    """Rows of all logs; each keeps the id it has here, whatever its records are called."""
+    """Rows of all logs; a log has the id that it has in ``logs``, whatever topic its records name."""
     batches = []
     for split_id, (log_id, records) in enumerate(logs.items()):
         found = [(position, 1, record) for position, record in enumerate(records)]
@@ -41,7 +41,7 @@ def keyed_rows(table: pa.Table) -> Stage:
 
 
 def shares_of(table: pa.Table) -> Shares:
-    """Shares so small that most logs have several; some fifty of the longest."""
+    """Shares so small that most logs have several, and the longest some fifty."""
     return plan_shares(summaries_of(table), max(40, _longest(table) // 50))
 
 
@@ -51,7 +51,7 @@ def _longest(table: pa.Table) -> int:
 
 
 def summaries_of(table: pa.Table) -> list[LogSummary]:
-    """As if every log lay in several splits."""
+    """The summaries of logs, as if each lay in several splits."""
     summaries: list[LogSummary] = []
     step = max(25, _longest(table) // 80)
     for log_id in pc.unique(table["log_id"]).to_pylist():
@@ -70,7 +70,7 @@ def cleaned(
     policies: Mapping[int, Policy],
     names: Mapping[int, str] | None = None,
 ) -> Cleaning:
-    """``clean`` on records."""
+    """The result of ``clean`` on records instead of a dump."""
     table = index_table(logs)
     return clean(
         keyed_rows(table), shares_of(table), contexts, policies, names or {i: str(i) for i in policies}

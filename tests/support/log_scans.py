@@ -1,4 +1,4 @@
-"""Records scanned without Spark: what its window would hand over, computed the slow way."""
+"""Scans records without Spark: the columns that the engine would send are computed the slow way."""
 
 from collections import defaultdict
 
@@ -20,7 +20,7 @@ NOW_MS = 1_000_000
 def scan_rows(
     records: list[Record], first_dirty: int, horizons: dict[int, int]
 ) -> tuple[LogRows, dict[str, np.ndarray]]:
-    """What Spark's window hands over, computed the slow way: records, and what each supersedes."""
+    """The rows of a scan, and figures of the records that each supersedes, computed the slow way."""
     before: dict[bytes, list[Record]] = defaultdict(list)
     previous, superseded = [], []
     for one in records:
@@ -71,7 +71,7 @@ def some_of(records: LogRows, at: np.ndarray) -> LogRows:
 
 
 def size(one: Record) -> int:
-    """R40: alone in its batch."""
+    """The bytes of a record that is alone in its batch (R40)."""
     return batch_bytes([one], one.offset, one.timestamp_ms)
 
 

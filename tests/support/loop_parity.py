@@ -1,4 +1,4 @@
-"""Lines read by a loop and by the reference: rows and notes have to be the same."""
+"""Reads lines by a compiled loop and by the reference: rows and notes have to be the same."""
 
 import importlib
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table
 
 
 def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = frozenset()) -> pa.Table:
-    """The table without values; with their hashes and the headers', loop and reference are compared too."""
+    """Compare loop and reference, also with hashes of values and headers; return the table without these."""
     in_full = assert_same_with(files, extra | CONTENT_EXTRA)
     assert_the_same_where_needed(files, extra | CONTENT_EXTRA, in_full)
     assert_same_with(files, frozenset({"value_hash"}), values_as_json=True)
@@ -32,7 +32,7 @@ def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = froz
 def assert_same_with(
     files: Sequence[DumpFile], extra: frozenset[str], *, values_as_json: bool = False
 ) -> pa.Table:
-    """Up to the first record that cannot be read: what follows it in other files nobody will see."""
+    """Compare loop and reference up to the first record that cannot be read; files after it are not used."""
     reference = _reference(files[0])
     loop_parts, reference_parts = (
         [part._replace(values_as_json=values_as_json) for part in whole(files)] for _ in range(2)
@@ -52,13 +52,13 @@ def assert_same_with(
 
 
 def some_of(rows: pa.RecordBatch) -> np.ndarray:
-    """A third of the rows, of some batches none."""
+    """Flags of about a third of the rows; in some batches of none."""
     offsets: np.ndarray = rows["offset"].to_numpy()
     return (offsets % 3 == 1) & (offsets.max(initial=0) % 4 > 0)
 
 
 def assert_the_same_where_needed(files: Sequence[DumpFile], extra: frozenset[str], in_full: pa.Table) -> None:
-    """Where columns of EXTRA_FIELDS are needed of some rows, those have them, and all rows are there."""
+    """Assert that all rows are read, and that rows which need columns of EXTRA_FIELDS have them."""
     needed: set[tuple[int, int]] = set()
 
     def needs_extra(rows: pa.RecordBatch) -> np.ndarray:
@@ -79,12 +79,12 @@ def assert_the_same_where_needed(files: Sequence[DumpFile], extra: frozenset[str
 
 
 def read_by_loop_alone(file: DumpFile, extra: frozenset[str]) -> pa.Table:
-    """All rows; fails where the reference is asked for any."""
+    """All rows, read by the loop; fails if the loop leaves any to the reference."""
     return pa.Table.from_batches(batches_by_loop_alone(file, extra))
 
 
 def batches_by_loop_alone(file: DumpFile, extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
-    """The same, as they are read."""
+    """As ``read_by_loop_alone``, batch by batch."""
 
     def refuse(*part: object) -> Iterator[pa.RecordBatch]:
         raise AssertionError(part)

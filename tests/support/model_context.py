@@ -1,4 +1,4 @@
-"""Logs of the model as the engine is told of them: ``LogContext`` with segments and batches."""
+"""Logs of the broker model as the engine gets them: ``LogContext`` with segments and batches."""
 
 from broker_log import ModelBatch, ModelLog
 from kcompact.broker.log_context import LogContext
@@ -25,6 +25,6 @@ def _batch(batch: ModelBatch) -> ListedBatch:
 def contexts_of(log: ModelLog, *, with_batches: bool, is_forced: bool = False) -> LogContext:
     segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
     batches = packed(map(_batch, log.batches())) if with_batches else None
-    # A broker starts no round where nothing is dirty. Without a checkpoint all is, and the rest is the same.
+    # A broker starts no round where nothing is dirty. To force one, the checkpoint is left out: all is dirty.
     checkpoint = None if is_forced else log.checkpoint
     return LogContext(segments, batches, (), log.log_start, log.log_end, log.last_stable, checkpoint)

@@ -1,4 +1,4 @@
-"""Kinds of wrong AFTERs: each makes one of a topic before and after its cleaning, or None where it cannot."""
+"""Kinds of wrong AFTERs: each makes one from a topic before and after its cleaning, or None if it cannot."""
 
 import random
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class CleanedTopic:
         return self.chance.choice(records) if records else None
 
     def place_elsewhere(self, r: Record) -> Place:
-        """Behind the end of another partition of the topic; of a new one if it is the only one."""
+        """A place after the end of another partition of the topic, or in a new one if there is no other."""
         others = sorted({one.partition for one in self.before} - {r.partition})
         partition = self.chance.choice(others) if others else r.partition + 1
         ends = [one.offset for one in self.before if one.partition == partition]
@@ -51,7 +51,7 @@ def is_tombstone(r: Record) -> bool:
 
 
 def put(records: list[Record], *new: Record) -> list[Record]:
-    """With records in place of those at their offsets, or beside the others."""
+    """The records with ``new`` ones, in place of those with the same partition and offset, or beside them."""
     places = {(r.partition, r.offset): r for r in [*records, *new]}
     return [places[place] for place in sorted(places)]
 
@@ -69,7 +69,7 @@ def changed(holds: Callable[[Record], bool], **parts: object) -> Mutate:
 
 
 def lost(holds: Callable[[Record], bool], at: int | None = None) -> Mutate:
-    """Without a record: any, or the first (0) or the last (-1) of its partition."""
+    """AFTER without one record: any, or the first (``at`` 0) or the last (-1) of a partition."""
 
     def mutate(topic: CleanedTopic) -> list[Record] | None:
         some = topic.left(holds)
@@ -83,7 +83,7 @@ def lost(holds: Callable[[Record], bool], at: int | None = None) -> Mutate:
 
 
 def back(holds: Callable[[CleanedTopic, Record], bool]) -> Mutate:
-    """With a record that was gone."""
+    """AFTER with one record that the cleaning had removed."""
 
     def mutate(topic: CleanedTopic) -> list[Record] | None:
         r = topic.one_of(topic.gone(lambda r: holds(topic, r)))
@@ -145,7 +145,7 @@ def lost_partition(topic: CleanedTopic) -> list[Record] | None:
 
 
 def older_instead(topic: CleanedTopic) -> list[Record] | None:
-    """With an older version of a key for all that is left of it."""
+    """AFTER with an older version of a key in place of all records of that key."""
     older = topic.one_of(topic.gone(lambda r: is_older_version(topic, r)))
     if older is None:
         return None

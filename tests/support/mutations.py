@@ -1,6 +1,6 @@
-"""Wrong AFTERs made from a right pair, each with the names of what is wrong with it.
+"""Wrong AFTERs made from a right pair, each with the names of the checks that must find the fault.
 
-The truth of the pair, by hand (partition 0; partition 1 has two records of ``a``, and ``h``):
+The right pair, worked out by hand (partition 0; partition 1 has two records of ``a``, and one of ``h``):
 
 ====== =========================== =====================
 offset record                      AFTER
@@ -78,7 +78,7 @@ def without(*offsets: int, partition: int = 0) -> list[Record]:
 
 
 def instead(*records: Record) -> list[Record]:
-    """AFTER with other records at the offsets of these."""
+    """AFTER with these records in place of those at their offsets."""
     others = {(r.partition, r.offset): r for r in records}
     return [others.get((r.partition, r.offset), r) for r in AFTER]
 
@@ -90,7 +90,7 @@ def ordered(records: list[Record]) -> list[Record]:
 
 @dataclass(frozen=True)
 class Mutation:
-    """A wrong AFTER, and how often each check is to find something in it."""
+    """A wrong AFTER, and the number of findings that each check must report."""
 
     name: str
     after: Callable[[], list[Record]]
@@ -175,7 +175,7 @@ MUTATIONS = [
             *(r._replace(offset=n) for n, r in enumerate(r for r in AFTER if r.partition == 0)),
             *(r for r in AFTER if r.partition == 1),
         ],
-        # Offset 8 is d=2 before; numbered anew it holds the last record, j=2 of offset 20.
+        # In BEFORE, offset 8 is d=2; numbered anew, it is the last record, j=2, which was at offset 20.
         {"moved-offset": 9},
     ),
     Mutation("order of two turned", lambda: [*AFTER[1::-1], *AFTER[2:]], {"reordered-records": 1}),

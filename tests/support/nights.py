@@ -1,4 +1,4 @@
-"""The sample dump as it grows from night to night, and what is left of it by a plain reading of the rules."""
+"""The sample dump as it grows from night to night, and the records that the rules, read plainly, leave."""
 
 import json
 from pathlib import Path
@@ -16,14 +16,14 @@ _DAY_MS = 24 * 3_600_000
 
 
 def now_ms(night: int) -> int:
-    """The clock of a night: tombstones expire a day after they were first seen, so before the next one."""
+    """The time of a night. Nights are two days apart: tombstones, kept for a day, expire before the next."""
     return NOW_MS + 2 * night * _DAY_MS
 
 
 def expected(nights: list[list[str]]) -> list[str]:
-    """What is left of a log by a plain reading of the rules: each night every log has new records.
+    """The lines that a plain reading of the rules leaves, where every log has new records each night.
 
-    The latest record of each key; of the tombstones only those that are new in the last night.
+    These are the latest record of each key, but of tombstones only those that are new in the last night.
     """
     lines = [line for night in nights for line in night]
     latest = {(one["partition"], one["key"]): line for line in lines for one in [json.loads(line)]}
@@ -33,20 +33,23 @@ def expected(nights: list[list[str]]) -> list[str]:
 
 
 def put_nights(store: S3) -> None:
-    """What is new in each night, on the store."""
+    """Put the new records of each night on the store."""
     for night, lines in enumerate(NIGHTS):
         store.put(f"s3://bucket/new-{night}/orders.jsonl", "".join(lines).encode())
 
 
 def stored_line(night: int) -> tuple[str, ...]:
-    """The command line of a night, whose dump goes on from that of the night before, all on the store."""
+    """The command line of a night, which continues the dump of the night before, all on the store."""
     inputs = [*([f"s3://bucket/out-{night - 1}/"] if night else []), f"s3://bucket/new-{night}/"]
     line = ("compact", *inputs, "-o", f"s3://bucket/out-{night}/", "--state", STATE)
     return (*line, "--overwrite", "--now", str(now_ms(night)))
 
 
 def check_nights_in_a_row(store: S3, folder: Path, place: str) -> None:
-    """Each night goes on at a place from the state on the store; ``folder`` takes the driver's files."""
+    """Assert that nights run one after another, from the state on the store, leave the expected records.
+
+    ``place`` is Spark's master; ``folder`` takes the driver's files.
+    """
     put_nights(store)
     for night in range(len(NIGHTS)):
         run = run_kcompact(

@@ -1,7 +1,7 @@
-"""The cleaner's rules for a dump without segments, as plain as they can be said.
+"""The cleaner's rules for a dump without segments, as plainly as possible.
 
-The engine is measured against this. Each record is its own closed segment and its own batch; nothing but the
-log end (or ``bound``) ends the dirty section. One call is one round; call again with what it left for more.
+The engine is tested against this. Each record is its own closed segment and its own batch; only the log end
+(or ``bound``) ends the dirty section. One call plays one round; for more, call again with its results.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ class Settings:
 
 @dataclass
 class Cleaned:
-    """What a round leaves: a verdict for every offset, and what the next round starts from."""
+    """The result of a round: a verdict for every offset, and the input of the next round."""
 
     verdicts: dict[tuple[Log, int], str] = field(default_factory=dict)
     retained: list[Record] = field(default_factory=list)  # by log, then offset
@@ -41,7 +41,7 @@ def clean(
     checkpoint: Mapping[Log, int] | None = None,
     horizons: Mapping[tuple[Log, int], int] | None = None,
 ) -> Cleaned:
-    """One round over every log. Raises ValueError if an offset stands there twice, with a difference."""
+    """Play one round over every log. Raises ValueError if two different records have the same offset."""
     logs: defaultdict[Log, dict[int, Record]] = defaultdict(dict)
     for record in records:
         if logs[record.topic, record.partition].setdefault(record.offset, record) != record:
@@ -52,7 +52,7 @@ def clean(
         first_dirty = (checkpoint or {}).get(log, ordered[0].offset)
         latest, end = offset_map(ordered, first_dirty, settings)
         dirty = any(first_dirty <= record.offset < end for record in ordered)
-        clean_values: set[bytes | None] = set()  # keys whose record before is a value that no map replaces
+        clean_values: set[bytes | None] = set()  # keys whose last clean record so far is a value
         for record in ordered:
             key = log, record.offset
             verdict = (
@@ -60,7 +60,7 @@ def clean(
             )
             if record.offset < first_dirty:
                 if settings.drop_tombstones and verdict == "expired_tombstone" and record.key in clean_values:
-                    verdict = "retained"  # else the value that it deletes would be back
+                    verdict = "retained"  # else the value that it deletes would come back
                 (clean_values.discard if record.value is None else clean_values.add)(record.key)
             result.verdicts[key] = verdict
             if verdict == "retained":

@@ -1,4 +1,4 @@
-"""What a broker could have left of a golden log, had its offset map had another size."""
+"""The records that a broker with an offset map of another size could have left of a golden log."""
 
 from dataclasses import replace
 
@@ -9,11 +9,11 @@ from golden_model import config_of, model_log
 
 
 def map_size_that_leaves(case: GoldenCase, pair_index: int, log: Log, offsets: set[int]) -> int | None:
-    """How many keys a broker's offset map can have held for rounds to leave exactly these offsets.
+    """The size of an offset map, in keys, with which rounds leave exactly these offsets; None: there is none.
 
-    ``log.cleaner.dedupe.buffer.size``, ``log.cleaner.threads`` and the load factor decide, which are the
-    broker's, not the topic's, and may change while it runs. The threshold is not heeded: it decides when a
-    round begins. None: no size does, nor does a broker that has not cleaned yet.
+    The size follows from ``log.cleaner.dedupe.buffer.size``, ``log.cleaner.threads`` and the load factor,
+    configs of the broker, not the topic, that may change while it runs. The dirty ratio is ignored, as it
+    only decides when a round begins.
     """
     config = config_of(case.configs(pair_index, log[0]))
     keys = {r.key for batch in model_log(case, pair_index, log).batches() for r in batch.records}

@@ -23,7 +23,7 @@ AZURITE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1
 
 @dataclass(frozen=True)
 class OtherStore:
-    """A server that runs, the address of a bucket in it, and what a process needs in its environment."""
+    """A running server: the address of a bucket in it, and the environment for processes that use it."""
 
     root: str
     environment: dict[str, str]
@@ -34,7 +34,7 @@ class OtherStore:
             out.write(content)
 
     def objects(self, prefix: str) -> dict[str, bytes]:
-        """All objects below a prefix, by what follows it."""
+        """All objects below a prefix, by the rest of their names."""
         infos = self.system.get_file_info(
             FileSelector(f"bucket/{prefix}", recursive=True, allow_not_found=True)
         )
@@ -93,7 +93,7 @@ def azure_server(folder: Path) -> Iterator[OtherStore]:
 
 
 def azure_token(rights: str) -> str:
-    """A token (SAS) for what is in the container, signed as Azure's REST reference says."""
+    """A token (SAS) for the contents of the container, signed as Azure's REST reference says."""
     facts = {"sp": rights, "se": "2099-01-01T00:00:00Z", "sv": "2021-08-06", "sr": "c"}
     text = "\n".join(
         [rights, "", facts["se"], f"/blob/{ACCOUNT}/bucket", "", "", "", facts["sv"], facts["sr"], *[""] * 7]

@@ -1,4 +1,4 @@
-"""A user who may do only what everybody may, as root may do anything."""
+"""Another user, without special rights, for tests of permissions: root may do anything."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ NOBODY = 65534
 
 @contextmanager
 def folder_for_all() -> Iterator[Path]:
-    """A folder that everybody may look into, unlike those of pytest."""
+    """A folder that every user may read, unlike those of pytest."""
     folder = Path(tempfile.mkdtemp())
     try:
         folder.chmod(0o755)
@@ -26,7 +26,7 @@ def folder_for_all() -> Iterator[Path]:
 
 @contextmanager
 def other_user() -> Iterator[None]:
-    """As another user, if this is root."""
+    """Run as another user within the context, if this process is root's."""
     user = os.geteuid()
     os.seteuid(user or NOBODY)
     try:

@@ -1,4 +1,4 @@
-"""Batches of a log as the engine is told of them, in blocks so small that most logs have several."""
+"""Batches of a log as the engine gets them, in blocks so small that most logs have several."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MARKERS = {"COMMIT": COMMIT, "ABORT": ABORT, None: NONE}
 
 @dataclass(frozen=True)
 class ListedBatch:
-    """A batch in the words of a list of batches: a codec, a marker's name, None where nothing is told."""
+    """A batch as a list of batches describes it: with the names of codec and marker, None if not given."""
 
     base_offset: int
     last_offset: int

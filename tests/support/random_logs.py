@@ -1,4 +1,4 @@
-"""Random logs of the broker model, with configs: what a broker might hold, and odder things."""
+"""Random logs of the broker model, with configs: some that a broker might hold, some odder ones."""
 
 import random
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ class RandomLog:
 
 
 def random_log(seed: int, *, transactions: bool) -> RandomLog:
-    """The log of a seed. Without ``transactions`` every batch is one plain record, no horizon is known."""
+    """The log for a seed. Without ``transactions``, each batch is a plain record, and no horizon is known."""
     rng = random.Random(seed)
     batches = _batches(rng, transactions=transactions)
     log = _segments(rng, batches)

@@ -1,4 +1,4 @@
-"""Pairs of a random log and what one or two rounds leave of it, by the oracle."""
+"""Pairs of a random log and the records that one or two rounds of the oracle leave of it."""
 
 import random
 
@@ -33,7 +33,7 @@ def null_keys_of(number: int) -> str:
 
 
 def random_pair(number: int) -> Pair:
-    """BEFORE as it was when new data had come, AFTER as one or two rounds leave it."""
+    """BEFORE, and AFTER as one round leaves it, or as a second round does if BEFORE is cleaned in part."""
     rng = random.Random(number)
     log = random_log(rng, f"t{number:04}")
     settings = oracle.Settings(
@@ -45,7 +45,7 @@ def random_pair(number: int) -> Pair:
     )
     if rng.random() < 0.5:
         return log, oracle.clean(log, settings).retained
-    # Cleaned up to the middle first; what the later round starts from is then BEFORE.
+    # The first round cleans the first half. BEFORE is its output with the second half, for the later round.
     half = [r for r in log if r.offset < log[len(log) // 2].offset] or log
     first = oracle.clean(half, settings)
     before = first.retained + log[len(half) :]

@@ -1,4 +1,4 @@
-"""Builders for records: a test says only what it is about."""
+"""Builders for records, with defaults for all parts that a test is not about."""
 
 from kcompact.dumps.records.record import Record
 

@@ -1,4 +1,4 @@
-"""An S3 server on loopback: moto, in a process of its own, behind which nothing but memory lies."""
+"""An S3 server on loopback: moto, in a process of its own, with its objects in memory."""
 
 import os
 import socket
@@ -19,7 +19,7 @@ SECONDS_TO_START = 60
 
 @dataclass(frozen=True)
 class S3:
-    """A server that runs, and what a process needs in its environment to use it."""
+    """A running server, with the environment for processes that use it."""
 
     endpoint: str
 
@@ -63,7 +63,7 @@ class S3:
         self._system().delete_file(address.removeprefix("s3://"))
 
     def objects(self, address: str) -> dict[str, bytes]:
-        """All objects below a prefix, by what follows it."""
+        """All objects below a prefix, by the rest of their names."""
         path = address.removeprefix("s3://").rstrip("/")
         system = self._system()
         found = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))

@@ -48,5 +48,5 @@ def _rotated(word: int, bits: int) -> int:
 
 
 def value_hash(value: bytes | None, key: bytes = SECRET) -> bytes:
-    """The hash of a short value: a word says whether there is one."""
+    """The hash of a value, after a word that is 0 for null and 1 for others."""
     return siphash128((0 if value is None else 1).to_bytes(8, "little") + (value or b""), key)

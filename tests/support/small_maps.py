@@ -7,7 +7,7 @@ from kcompact.rules.policy import Policy
 
 
 def with_map_of(keys: int | None, policy: Policy) -> Policy:
-    """The policy with maps of so many keys, by the buffer that such a map has; None: as it is."""
+    """The policy with a buffer for offset maps of so many keys; None: the policy as it is."""
     if keys is None:
         return policy
     return replace(

@@ -1,8 +1,8 @@
 """Spark on loopback, as a standalone cluster (a master, two workers) or behind a Connect server.
 
-Where we are root it belongs to another user, who cannot read the driver's folders; where that user could not
-even start this Python, it runs where the driver's folders are hidden by an empty mount. So nothing goes from
-one to the other but through Spark.
+If this process is root's, Spark belongs to another user, who cannot read the driver's folders. If that user
+could not even start this Python, it runs where the driver's folders are hidden by an empty mount. So data can
+only go from one to the other through Spark.
 """
 
 import os
@@ -36,7 +36,7 @@ def wait_for_port(process: "subprocess.Popen[bytes]", port: int, log: Path) -> N
 
 
 def other_user() -> dict[str, Any]:
-    """Arguments of Popen for a user who is not this one; none where that user could not start this Python."""
+    """Arguments of Popen for another user; none if this is not root, or the user could not start Python."""
     if os.geteuid() != 0:
         return {}
     user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -48,7 +48,7 @@ def other_user() -> dict[str, Any]:
 
 
 def without(folder: Path) -> list[str]:
-    """The beginning of a command line that runs where a folder is empty; nothing where that cannot be had."""
+    """The beginning of a command line that hides a folder behind an empty mount; empty if none can be had."""
     hide = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(folder)]
     try:
         tried = subprocess.run([*hide, "true"], check=False, capture_output=True)
@@ -102,7 +102,7 @@ class _Processes:
 
 
 def _give(folder: Path) -> None:
-    """Let the other user have a folder, and go through those above it."""
+    """Give the other user a folder, and the right to go through the folders above it."""
     os.chown(folder, NOBODY, NOBODY)
     for parent in folder.parents:
         status = parent.stat()

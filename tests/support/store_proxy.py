@@ -22,22 +22,22 @@ _OF_ONE_CONNECTION = {"connection", "transfer-encoding", "content-length", "keep
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asks for; ``path`` is the object's with its bucket, and what is asked about it."""
+    """A client's request; ``path`` has the bucket, the object and the query."""
 
     method: str
     path: str
 
 
 Fault = Callable[[Request], int | str | None]
-"""What happens to a request: a status of an error, CUT (in the middle of the answer), LOST (done, and not
-answered), UNCONDITIONAL (done whatever its conditions are), or nothing."""
+"""The fault for a request: the status of an error, CUT (in the middle of the answer), LOST (done, but not
+answered), UNCONDITIONAL (done whatever its conditions are), or None."""
 
 
 @dataclass
 class Proxy:
-    """``store`` is the way through the proxy, ``behind`` the endpoint of the server.
+    """The proxy: ``store`` is the server as seen through it, ``behind`` the endpoint of the server itself.
 
-    So far ``asked`` was all this, and ``sent_bytes`` came back.
+    ``asked`` are all requests so far, ``sent_bytes`` the bytes of the answers.
     """
 
     store: S3
@@ -49,7 +49,7 @@ class Proxy:
 
 @contextmanager
 def store_proxy(store: S3) -> Iterator[Proxy]:
-    """The proxy; it is gone afterwards."""
+    """Start the proxy; it is stopped at the end of the context."""
     server = _Server(store)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
             pieces.append(self.rfile.read(size))
             self.rfile.readline()
         while self.rfile.readline().strip():
-            pass  # what follows the last piece
+            pass  # the lines after the last piece
         return b"".join(pieces)
 
     def _send(self, status: int, headers: dict[str, str], content: bytes, *, is_cut: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Command lines in processes of their own, with a store's environment; and dumps for them."""
+"""Runs command lines in processes of their own, with a store's environment, and puts dumps for them there."""
 
 import gzip
 import itertools
@@ -44,7 +44,7 @@ CODE = "import sys; from kcompact.app import main; sys.exit(main(sys.argv[1:]))"
 def run_kcompact(
     *arguments: object, environment: Mapping[str, str], folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """One command line; ``folder`` takes its temporary files."""
+    """Run one command line; ``folder`` takes its temporary files."""
     return subprocess.run(
         [sys.executable, "-c", CODE, *map(str, arguments)],
         env=os.environ | {"TMPDIR": str(folder)} | environment,
@@ -56,7 +56,7 @@ def run_kcompact(
 
 
 def put_sample(store: S3, prefix: str, objects: int = 4, *, packed: bool = True) -> None:
-    """The sample dump as so many objects, cut at lines, besides what no reader of a prefix counts."""
+    """Put the sample dump as so many objects, cut at lines, with others that a reader of a prefix ignores."""
     lines = SAMPLE.read_bytes().splitlines(keepends=True)
     for number in range(objects):
         part = b"".join(lines[number * len(lines) // objects : (number + 1) * len(lines) // objects])
@@ -66,7 +66,7 @@ def put_sample(store: S3, prefix: str, objects: int = 4, *, packed: bool = True)
 
 
 def put_large(store: S3, prefix: str) -> None:
-    """A dump that two tasks read: two packed objects, with keys that are in both."""
+    """Put a dump that two tasks read: two packed objects, with keys that are in both."""
     for number in range(2):
         lines = [_line(offset) for offset in range(number * 4_500, (number + 1) * 4_500)]
         store.put(f"{prefix}large-{number}.jsonl", b"".join(lines))
@@ -101,7 +101,7 @@ print([int(main(line.split())) for line in lines], spark.range(3).count())
 
 
 def check_a_notebook_s_session_opens_dumps_where_workers_are(store: S3, folder: Path, place: str) -> None:
-    """Inside a session of the caller's; ``folder`` is the driver's, which workers cannot see."""
+    """Run kcompact within a caller's Spark session; ``folder`` is the driver's, which workers cannot see."""
     unseen = folder / "orders.jsonl"
     unseen.write_bytes(SAMPLE.read_bytes())
     put_sample(store, "s3://bucket/notebook/")
@@ -120,25 +120,25 @@ def check_a_notebook_s_session_opens_dumps_where_workers_are(store: S3, folder: 
     assert run.stdout.splitlines()[-1] == "[2, 2, 0] 3", run.stderr
     assert run.stderr.count(f"{unseen}: workers on") == 2
     assert run.stderr.count("hint: put the dump on a store") == 2
-    assert "--master" not in run.stderr  # which has no meaning within a session
+    assert "--master" not in run.stderr  # an option that has no meaning within a session
     assert records_of(store.objects("s3://bucket/of-notebook/")).count(b"\n") == 163
 
 
 @dataclass(frozen=True)
 class CompactedThere:
-    """What a run left on the store: part files by number, the CSVs of the report, its logs."""
+    """The output of a run on the store: part files by number, the CSVs of the report, its logs."""
 
     parts: dict[str, bytes]
     csv: tuple[bytes, bytes]
     logs: Any
 
 
-NOW = "1760030000000"  # which rounds tell as the horizon that they stamp
+NOW = "1760030000000"  # fixed, as horizons that rounds stamp depend on it
 _numbers = itertools.count()
 
 
 def compacted(store: S3, folder: Path, place: str, *options: str) -> CompactedThere:
-    """Compact ``s3://bucket/in/`` at a place; ``folder`` takes the driver's files."""
+    """Compact ``s3://bucket/in/`` at ``place`` (a master); ``folder`` takes the driver's files."""
     output = f"s3://bucket/out-{next(_numbers)}/"
     _compact(store, folder, place, output, *options)
     objects, report = store.objects(output), store.objects(output.rstrip("/") + ".report/")
@@ -157,7 +157,7 @@ def _compact(store: S3, folder: Path, place: str, output: object, *options: str)
 
 
 def check_parts_are_alike(store: S3, folder: Path, place: str, *options: str) -> None:
-    """What a place leaves of a dump in two parts is what this machine leaves."""
+    """Assert that a run at ``place`` leaves the same of a dump in two parts as a run on this machine."""
     put_large(store, "s3://bucket/in/")
     here = compacted(store, folder, "local[2]", *options)
     there = compacted(store, folder, place, *options)
@@ -166,13 +166,13 @@ def check_parts_are_alike(store: S3, folder: Path, place: str, *options: str) ->
 
 
 def check_answers_are_alike(store: S3, folder: Path, place: str, *line: str) -> None:
-    """What a place answers to one of QUESTIONS is what this machine answers."""
+    """Assert that a run at ``place`` gives the same answer to one of QUESTIONS as one on this machine."""
     put_compacted(store, folder)
     assert answered(store, folder, place, *line) == answered(store, folder, "local[2]", *line)
 
 
 def check_files_are_alike(store: S3, folder: Path, place: str, *options: str) -> None:
-    """What a place leaves in a file of ``folder``, and beside it, is what this machine leaves there."""
+    """Assert that a run at ``place`` writes the same file and report to ``folder`` as one on this machine."""
     put_large(store, "s3://bucket/in/")
     here = brought(store, folder, "local[2]", *options)
     there = brought(store, folder, place, *options)
@@ -182,7 +182,7 @@ def check_files_are_alike(store: S3, folder: Path, place: str, *options: str) ->
 
 @dataclass(frozen=True)
 class Brought:
-    """What a run left in a file here, and beside it."""
+    """The output of a run in a file on this machine, with its report."""
 
     dump: bytes
     csv: tuple[bytes, bytes]
@@ -190,7 +190,7 @@ class Brought:
 
 
 def brought(store: S3, folder: Path, place: str, *options: str) -> Brought:
-    """Compact ``s3://bucket/in/`` at a place into a file in ``folder``."""
+    """Compact ``s3://bucket/in/`` at ``place`` into a file in ``folder``."""
     name = f"brought-{next(_numbers)}"
     _compact(store, folder, place, folder / f"{name}.jsonl", *options)
     report = folder / f"{name}.report"
@@ -202,7 +202,7 @@ def brought(store: S3, folder: Path, place: str, *options: str) -> Brought:
 
 
 def put_compacted(store: S3, folder: Path) -> None:
-    """The large dump in ``s3://bucket/in/``, and in ``s3://bucket/after/`` what is left of it."""
+    """Put the large dump into ``s3://bucket/in/``, and its survivors into ``s3://bucket/after/``."""
     put_large(store, "s3://bucket/in/")
     if not store.objects("s3://bucket/after/"):
         run = run_kcompact(
@@ -214,7 +214,7 @@ def put_compacted(store: S3, folder: Path) -> None:
 
 
 def answered(store: S3, folder: Path, place: str, *line: str) -> Any:
-    """The answer to one of QUESTIONS at a place; ``folder`` takes the driver's files."""
+    """The answer to one of QUESTIONS by a run at ``place``; ``folder`` takes the driver's files."""
     keys = folder / "keys"
     keys.write_text("key-7\nno such key\n")
     run = run_kcompact(

@@ -1,4 +1,4 @@
-"""Pairs that are right or wrong in a thing or two, each with what may be told of it beside the dumps."""
+"""Pairs that are right, or have one or two faults, each with facts that a user may give beside the dumps."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ PAIRS = 400
 
 
 def wrong(number: int) -> Pair:
-    """A right pair in which one thing or two are wrong."""
+    """A right pair, with up to two faults put into AFTER."""
     rng = random.Random(number)
     before, after = random_pair(number)
     for _ in range(rng.randrange(3)):
@@ -42,7 +42,7 @@ SPOILED: list[Callable[[Record, random.Random], list[Record]]] = [
 
 
 def bounds_for(number: int, log: list[Record]) -> Bounds:
-    """Told of a pair: nothing, what compact takes a checkpoint for, an end, or bounds of other kinds."""
+    """Random facts about a pair: none, a checkpoint in each of its meanings, an end, or other bounds."""
     rng = random.Random(number)
     policy = Policy(now_ms=NOW_MS, delete_retention_ms=rng.choice([0, 86_400_000]))
     middle = log[len(log) // 2].offset
@@ -64,7 +64,7 @@ def bounds_for(number: int, log: list[Record]) -> Bounds:
 
 
 def known_of(rng: random.Random, middle: int, last: int) -> Knowledge:
-    """Half the time nothing."""
+    """Random facts that are given; in half of the cases none."""
     if rng.random() < 0.5:
         return Knowledge()
     names = ["cleanup.policy", "delete.retention.ms"]

@@ -1,4 +1,4 @@
-"""Verification of records in this process: the same classification, and no Spark."""
+"""Verifies records in this process: with the same classification, but without Spark."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ def rows_of(records: Sequence[Record]) -> pa.Table:
 
 
 def pairs_of(before: pa.Table | None, after: pa.Table, receivers: int = 1) -> Pairs:
-    """Two dumps (None: AFTER alone) as stages in this process know them."""
+    """The rows of two dumps (``before`` None: of AFTER alone), sent by key in this process."""
 
     def work(_: int) -> Sent:
         for kind, rows in ((BEFORE, before), (AFTER, after)):
@@ -42,7 +42,7 @@ def pairs_of(before: pa.Table | None, after: pa.Table, receivers: int = 1) -> Pa
 
 
 def in_order(before: pa.Table | None, after: pa.Table, question: Question) -> tuple[Pairs, Disorder]:
-    """The two without what is wrong with their order."""
+    """The pair with its records in order, and the disorder that was found."""
     return pairs_of(before, after).in_order(question, ({}, {}))
 
 
@@ -54,7 +54,7 @@ def judge_pair(
     *,
     settles: bool = True,
 ) -> VerifyOutcome:
-    """Is AFTER a compaction of BEFORE? ``settles`` false: every record is judged by the rules."""
+    """Verify that AFTER is a compaction of BEFORE. ``settles`` false: no key is set aside as unaffected."""
     question = knowing_after(question, after)
     rules = rules_of(question, lookups or {})
     pairs, disorder = in_order(rows_of(before), rows_of(after), question)
@@ -68,14 +68,14 @@ def judge_alone(
     *,
     settles: bool = True,
 ) -> VerifyOutcome:
-    """Is a dump fully compacted?"""
+    """Verify that a dump is fully compacted."""
     rules, rows = rules_alone(question, lookups or {}), rows_of(records)
     pairs, disorder = in_order(None, rows, question)
     return verify_compacted(pairs, question, rules if settles else affected(rules), disorder)
 
 
 def knowing_after(question: Question, after: Sequence[Record]) -> Question:
-    """The question, knowing the first offset of each log in AFTER."""
+    """The question, with the first offset of each log in AFTER."""
     firsts: dict[int, int] = {}
     for r in after:
         log_id = log_id_of(r.topic, r.partition)
@@ -88,13 +88,13 @@ def knowing_after(question: Question, after: Sequence[Record]) -> Question:
 
 
 def affected(rules: Rules) -> Rules:
-    """Rules that settle no key."""
+    """Rules by which every key is affected."""
     return Rules({}, rules.lookups, rules.compared)
 
 
 def question_of(
     before: Sequence[Record], after: Sequence[Record], bounds: Bounds, max_findings: int = 10_000
 ) -> Question:
-    """The same bounds for all logs."""
+    """A question with the same bounds for all logs."""
     logs = logs_of(before, after)
     return Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=max_findings)

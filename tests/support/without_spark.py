@@ -1,8 +1,8 @@
 """A command line in a process that does everything but the work of Spark, for runs that are killed.
 
-``without_spark.py "600 1" keep FOLDER compact ...`` runs it to its end and keeps what Spark has made;
-``... find FOLDER compact ...`` finds that done, in a fraction of the time, and writes what tasks would have.
-The first word is after how many seconds a lock on a store is renewed, and taken over.
+``without_spark.py "600 1" keep FOLDER compact ...`` runs it to its end and keeps the results of Spark's work;
+``... find FOLDER compact ...`` takes these results, in a fraction of the time, and writes the files of tasks.
+The first argument gives the seconds after which a lock on a store is renewed, and after which taken over.
 """
 
 import pickle
@@ -38,7 +38,7 @@ def keep(kept: Path, output: str) -> None:
 
 
 def find(kept: Path) -> None:
-    """Put what was kept in the place of Spark's work."""
+    """Use the kept results in place of Spark's work."""
 
     def compact_dump(_spark: Any, _dump: Any, request: Any) -> Any:
         done, made = pickle.loads((kept / "done").read_bytes())  # noqa: S301  of a process of this test
@@ -48,7 +48,7 @@ def find(kept: Path) -> None:
         return done
 
     compact_run.compact_dump = compact_dump
-    compact_run.prepare_soon = lambda _page: None  # type: ignore[assignment]  # only makes a page ready sooner
+    compact_run.prepare_soon = lambda _page: None  # type: ignore[assignment]  # it would only save time
     opening.open_session = lambda _options: nullcontext()  # type: ignore[assignment]  # never asked for a task
     session.spark_started = lambda _options: nullcontext()  # type: ignore[assignment]  # nor is Java
 

@@ -1,4 +1,4 @@
-"""A folder as somebody may download it: a dump, and traps for whatever looks for code or settings there."""
+"""A folder as a user may download it: a dump, and traps for programs that look for code or settings there."""
 
 import ctypes
 import os
@@ -38,7 +38,7 @@ _NON_BLOCKING = os.O_NONBLOCK
 
 
 def module_names() -> set[str]:
-    """Everything that could be imported here: Python's own modules, those installed, and ours."""
+    """The names of all modules that could be imported: Python's own, those installed, and kcompact's."""
     installed = {name for name in packages_distributions() if name.isidentifier()}
     return sys.stdlib_module_names | installed | OF_PYTHONS_START | {"numpy", "orjson", "pandas", "pyspark"}
 
@@ -64,9 +64,9 @@ def plant(folder: Path, sprung: Path, *, without: set[str] = frozenset()) -> Non
 
 @contextmanager
 def opened_files(folder: Path) -> Iterator[set[str]]:
-    """The names directly in ``folder`` that any process opened meanwhile, once the context has ended.
+    """The names directly in ``folder`` that any process opened within the context, filled in at its end.
 
-    As Linux tells (inotify); nothing on other systems.
+    Linux only (inotify); empty on other systems.
     """
     opened: set[str] = set()
     if sys.platform != "linux":

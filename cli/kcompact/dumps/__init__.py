@@ -1,1 +1,1 @@
-"""A dump: its files, layout, dialect; split, index, copy, publish. No Spark."""
+"""Dumps: their files, layouts and dialects; how they are split, indexed, copied and written. No Spark."""

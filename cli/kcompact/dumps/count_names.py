@@ -1,9 +1,9 @@
-"""The names of what is counted while records are read (``SplitNotes.counts``); mypy passes no other."""
+"""Names of the counts kept while records are read (``SplitNotes.counts``); mypy accepts no others."""
 
 from typing import Literal, NewType
 
 ComposedName = NewType("ComposedName", str)
-"""Made of a form and a role, such as ``<nil>_key``, or of a format of change events."""
+"""A name composed at run time: of a form and a role (``<nil>_key``), or of a format (``debezium_events``)."""
 
 _OfKeys = Literal["missing_key", "empty_key", "literal_key", "upper_literal_key"]
 _OfValues = Literal["missing_value", "empty_value", "literal_value", "upper_literal_value"]

@@ -1,4 +1,4 @@
-"""Recognised files, and how surely, in words for ``kcompact inspect``; and the table of dialects."""
+"""Descriptions for ``kcompact inspect``: how files were recognised, and the table of dialects."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ def describe(dump: Dump) -> list[str]:
 
 def _recognition(file: DumpFile) -> str:
     packed = f" in {file.container}" if file.container else ""
-    how = "certain" if file.dialect.sure else "by its field names"  # where others may write such records, too
+    how = "certain" if file.dialect.sure else "by its field names"  # other tools may write such records, too
     return f"{LAYOUT_WORDS[file.layout]}{packed}, {file.dialect.tool} ({how})"
 
 
@@ -43,7 +43,7 @@ def serial_notes(dump: Dump) -> list[str]:
 
 
 def fields_of(dialect: Dialect) -> dict[str, str]:
-    """By role (key, value, ...), where records of a dialect have it, as far as they do."""
+    """The places of a dialect's parts, by role (key, value, ...), without roles that have no place."""
     return {role: path or "(whole record)" for role, path in dialect.places.items() if path is not None}
 
 

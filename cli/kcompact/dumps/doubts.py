@@ -1,4 +1,4 @@
-"""Keys and values that a tool writes alike for null and for something else: what the user is asked."""
+"""Doubts about keys and values whose spelling may mean null or something else, and what the user is asked."""
 
 from collections.abc import Mapping
 from shlex import quote
@@ -13,7 +13,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes
 class Doubt(NamedTuple):
     """Why nulls of a file are in doubt, and the options that settle it.
 
-    ``is_likely_misread``: they are read as empty, and in dumps a null is more frequent than an empty text.
+    ``is_likely_misread``: these keys or values are read as empty, but in dumps null is the more frequent one.
     """
 
     text: str
@@ -29,10 +29,10 @@ def doubt_about(
     any_quote_tells: bool = False,
     nothing_is_null_beside: bool = False,
 ) -> Doubt | None:
-    """The doubt about a file's keys or values, if records are there whose reading matters.
+    """The doubt about the nulls of a file's keys or values (``role``); None if no record is in doubt.
 
-    ``any_quote_tells``: CSV with any quotes is taken as it most likely is. ``nothing_is_null_beside``: in
-    another dump, read by the same options, a value that is not there is a tombstone, and is to stay one.
+    ``any_quote_tells``: any quotes in CSV settle doubts about missing ones. ``nothing_is_null_beside``: in
+    another dump, read with the same options, a missing value is a tombstone, and the hint keeps it one.
     """
     dialect = file.dialect
     if role == "key" and dialect.key_fields:
@@ -66,11 +66,11 @@ def doubt_about(
 def _is_settled(
     form: str, role: str, settled_by: CountName | Quoting | None, notes: SplitNotes, *, any_quote_tells: bool
 ) -> bool:
-    """Whether other records show that the tool writes the form for one thing only.
+    """Whether other records show that the tool writes this form with one meaning only.
 
-    Of CSV: a tool that quotes what is empty, or a word that needs no quotes, writes nothing at all for null
-    alone; and what is empty in quotes is empty where the tool does not quote every text, as rows without a
-    quote or a null show.
+    CSV: a tool that quotes empty text, or a word that needs no quotes, leaves a cell without content only for
+    null. An empty cell in quotes is an empty text if the tool does not quote every cell, which a row without
+    quotes or a null shows.
     """
     if settled_by != QUOTING:
         return settled_by is not None and notes.counts.get(settled_by, 0) > 0
@@ -107,9 +107,9 @@ def _texts(words: list[str]) -> str:
 
 
 def _hint(role: str, counts: Mapping[NullForm, int], words: list[str], beside: SplitNotes | None) -> str:
-    """The options for each meaning that a form may have; none of them reads it as another.
+    """The options for each meaning that a form may have; each option reads the form in that meaning only.
 
-    ``beside``: the file's notes, where a value that is not there is a tombstone in another dump.
+    ``beside``: the file's notes if a missing value is a tombstone in another dump, else None.
     """
     if "literal" not in counts:
         return _NULLS_OF_JSON if role == "value" and "null" in counts else _HINTS[role]

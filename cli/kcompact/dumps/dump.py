@@ -1,4 +1,4 @@
-"""A dump: the files that the user named, recognised, cut into splits."""
+"""A dump: the files that the user named, recognised and cut into splits."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -25,21 +25,21 @@ from kcompact.errors import InputError, NoRecordsError, StoreError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
-OfShare = list[tuple[int, DumpFile | UnreadableFile]]  # the files of a share with their numbers
+OfShare = list[tuple[int, DumpFile | UnreadableFile]]  # (number, file) of each file that one task opens
 Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
-"""Runs a number of tasks, such as Spark's (``engine.tasks.run_tasks``), and gives their results."""
+"""Runs a number of tasks, such as Spark's (``engine.tasks.run_tasks``), and returns their results."""
 
 MOST_OPENING_TASKS = 256
-_OPENED_AT_ONCE = 4  # by one task, of a store's objects: recognising takes time, too
-_OPENED_BY_TASK = 1000  # files on a disk of all tasks: a task that opened fewer would mostly be started
+_OPENED_AT_ONCE = 4  # objects of a store, by one task: recognising them takes time, not only fetching
+_OPENED_BY_TASK = 1000  # files on a disk that all tasks see; with fewer, starting a task would cost more
 
 
 class Dump:
-    """The files of one dump. A context: ``spool``, the folder of unpacked files, is gone at its end.
+    """The files of one dump. A context manager, which removes ``spool``, the folder of unpacked files.
 
-    Whatever went wrong inside, if a file changed meanwhile, that is why (InputError): ``stamps`` show it.
-    ``left_out`` names only those files that are this dump's. ``numbers``: of each file, by its id, the place
-    among all that were found (``find_files``), some of which may hold no record.
+    If an error is raised within the context and ``stamps`` show that a file has changed meanwhile, that
+    change is reported instead (InputError). ``left_out`` names files of this dump only. ``numbers`` gives for
+    each file id the file's place among all that were found (``find_files``), also those without any record.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class Dump:
             check_stamps(self._stamps)
 
     def __getstate__(self) -> dict[str, object]:
-        """As a worker needs it: what is unpacked, and what may change, stays in the driver's care."""
+        """The state that workers get: the driver alone removes unpacked files and checks stamps."""
         return {**vars(self), "_spool": ExitStack(), "_stamps": {}}
 
     @property
     def data_bytes(self) -> int:
-        """The data of all files, unpacked."""
+        """The unpacked bytes of all files."""
         return sum(file.data_bytes for file in self.files)
 
     def splits(self, split_bytes: int) -> list[Split]:
@@ -84,7 +84,7 @@ class Dump:
         return [Split(number, *where) for number, where in enumerate(ranges)]
 
     def check_unmoved(self) -> None:
-        """When all is read: raise InputError if a file is not what it was before it was opened."""
+        """After all is read: raise InputError if a file is not as it was before it was opened."""
         check_stamps(self._stamps)
         check_unchanged(self._stamps)
         self._stamps = {}
@@ -93,9 +93,10 @@ class Dump:
 def open_dump(
     paths: list[str], options: ReadOptions, opening: Opening | None = None, *, is_apart: bool = True
 ) -> Dump:
-    """Find and recognise all files of a dump; objects of a store by ``opening``. Raises InputError.
+    """Find and recognise all files of a dump. Raises InputError.
 
-    ``is_apart``: what ``opening`` runs may have other disks than this process.
+    ``opening`` runs the tasks that open files; None: this process does. ``is_apart``: these tasks may see
+    other disks than this process.
     """
     with ExitStack() as stack:
         left_out = options.left_out.of_files(named := find_files(paths))
@@ -125,9 +126,9 @@ def open_dump(
 
 
 def _numbers_with_records(opened_files: list[DumpFile | UnreadableFile], paths: list[str]) -> tuple[int, ...]:
-    """The numbers of files, but for those that were not named and hold no record: outputs of ours may be so.
+    """The numbers of the files to read: all but those without a record that were not named themselves.
 
-    Raises NoRecordsError where all are.
+    kcompact's own outputs may be empty. Raises NoRecordsError where no file has a record.
     """
     named = set(paths)
     empty = {
@@ -145,7 +146,7 @@ def _numbers_with_records(opened_files: list[DumpFile | UnreadableFile], paths: 
 def _open_or_tell(
     numbers: Iterable[int], groups: list[dict[str, str]], options: ReadOptions, spool: Path
 ) -> OfShare:
-    """As ``open_group`` of each; what cannot be opened is reported with all the others."""
+    """Open each group (``open_group``); one that cannot be opened becomes an UnreadableFile."""
     opened_files: OfShare = []
     neighbour = None
     for number in numbers:
@@ -160,7 +161,7 @@ def _open_or_tell(
 def _open_in_tasks(
     groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
 ) -> list[DumpFile | UnreadableFile]:
-    """As ``_open_or_tell`` of each, by tasks on this machine, which run in folders of their own."""
+    """As ``_open_or_tell``, by tasks on this machine, which start in other working folders."""
     numbers, working_folder = range(len(groups)), Path.cwd()
     shares = [numbers[first : first + _OPENED_BY_TASK] for first in numbers[::_OPENED_BY_TASK]]
 
@@ -174,7 +175,7 @@ def _open_in_tasks(
 def _open_apart(
     groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
 ) -> list[DumpFile | UnreadableFile]:
-    """Open files in tasks, a share of them each; what only this process has (stdin) it opens itself."""
+    """Open files in tasks, a share in each; files that only this process can read (stdin) are opened here."""
     local = [n for n, group in enumerate(groups) if _is_ours_alone(group)]
     remote = [n for n in range(len(groups)) if n not in set(local)]
     shares = [remote[first::MOST_OPENING_TASKS] for first in range(min(MOST_OPENING_TASKS, len(remote)))]
@@ -183,7 +184,7 @@ def _open_apart(
         try:
             return number, opened_apart(number, groups[number], options)
         except StoreError:
-            raise  # else every other object would be asked for in vain, and left out with --keep-going
+            raise  # the store itself fails: do not try all other objects, nor leave them out (--keep-going)
         except InputError as error:
             return number, UnreadableFile(tuple(groups[number].values()), error)
 
@@ -209,9 +210,9 @@ _EXAMPLE = re.compile(r""", such as ('.*?'|".*?") for (b'.*?'|b".*?")[,:]""")
 
 
 def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
-    """The notes on files, each said once, with one example; of many topics known by names, one for all."""
+    """The notes on files, each once and with one example; one note for many topics taken from file names."""
     paths: dict[str, list[str]] = {}
-    first: dict[str, str] = {}  # of the notes that are alike but for their example
+    first: dict[str, str] = {}  # a note without its example -> the first note of that kind
     for file in files:
         for note in file.notes:
             alike = first.setdefault(_EXAMPLE.sub("", note), note)
@@ -224,7 +225,10 @@ def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
 
 
 def _agreed(files: list[DumpFile]) -> list[DumpFile]:
-    """Files read alike: where some of a tool's files have JSON keys of several types, all may have."""
+    """The files, put into logs and read alike.
+
+    Where keys of one file are read as JSON, so are the keys of text in all other files of the same dialect.
+    """
     files = put_into_logs(files)
     refuse_tombstones_apart(files)
     typed = {file.dialect.name for file in files if file.dialect.key.encoding == "json"}

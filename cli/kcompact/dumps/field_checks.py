@@ -1,4 +1,4 @@
-"""Whether the fields that a dump is read by were exported, and tell its keys apart, and their order."""
+"""Checks of a read dump: fields were exported, different keys look different, records are in order."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _STRUCTURED = {"record", "array", "map"}  # types of Avro
 
 
 def has_structured_keys(file: DumpFile) -> bool:
-    """Whether its keys are structures of Avro, which are compared by their encoded bytes."""
+    """Whether a file's keys are Avro structures, which are compared by their encoded bytes."""
     schema, place = None, file.dialect.key.place
     if file.layout == "avro":
         schema = file.shape.header.schema
@@ -37,7 +37,10 @@ def has_structured_keys(file: DumpFile) -> bool:
 
 
 def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
-    """A field that no record of a tool's files has was not exported: it does not mean null."""
+    """Raise InputError where no record of a dialect's files has a key, or a value: it was not exported.
+
+    Such keys and values are not null.
+    """
     by_dialect: dict[Dialect, Counter[str]] = defaultdict(Counter)
     for file in dump.files:
         by_dialect[file.dialect].update(file_notes[file.file_id].fields_seen)
@@ -83,7 +86,7 @@ def _no_such_fields(path: str, fields: tuple[str, ...], file_notes: Mapping[int,
 
 
 def check_tables(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
-    """Rows of several tables have keys of their own: the same id is another row in another table."""
+    """Raise InputError for rows of several tables in a topic: the same id is another row in each table."""
     tables: dict[str, set[str]] = defaultdict(set)
     for notes in file_notes.values():
         for topic, topic_tables in notes.tables.items():
@@ -107,9 +110,9 @@ def check_tables(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
 
 
 def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> list[str]:
-    """Keys that are different ones, though their bytes are the same; a note on those that may be the same.
+    """Raise InputError where different keys have the same bytes; return notes where one key may have several.
 
-    Of keys files in JSON: 7 and "7" are two keys, and would be one without the quotes.
+    In JSON files of keys, 7 and "7" are two keys, which would be one without the quotes.
     """
     _check_types_of_keys(dump, file_notes)
     other = next((file for file in dump.files if file_notes[file.file_id].counts.get("json_keys")), None)
@@ -127,9 +130,10 @@ def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> lis
 
 
 def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
-    """Of files of one topic: a datum's bytes are another key where an enum or record is another one.
+    """Raise InputError where files of one topic have keys of different types.
 
-    So with columns of Parquet: pandas makes doubles of whole numbers where one is missing, and 7.0 of 7.
+    With another enum or record as its schema, the same Avro datum is another key. In Parquet, pandas makes a
+    column of whole numbers one of doubles where a number is missing: 7 becomes 7.0.
     """
     paths: dict[str, dict[str, str]] = defaultdict(dict)
     for file in dump.files:
@@ -150,7 +154,7 @@ def _check_types_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> No
 def _notes_on_mixed_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> list[str]:
     """A note on the first topic whose keys are text in one file, and of Avro's or Parquet's types in another.
 
-    Spelt by its type, a key may be another one than as a tool wrote it: ``{"id": 1}`` for ``{"id":1}``.
+    kcompact's spelling of a typed key may differ from that of a tool: ``{"id": 1}`` and ``{"id":1}``.
     """
     typed: dict[str, str] = {}
     spelt: dict[str, str] = {}
@@ -169,11 +173,10 @@ def _notes_on_mixed_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> li
 
 
 def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
-    """Refuse a table of which nobody can tell whether quotes in it are CSV's or a part of the data.
+    """Raise InputError for a table whose quotes may be those of CSV or a part of the data.
 
-    ClickHouse, PostgreSQL, MySQL and SQLite quote nothing in tables in which tabs or bars divide cells:
-    ``"a"`` is another key than ``a`` there, and rows between a quote and the next one would be a part of one
-    value.
+    ClickHouse, PostgreSQL, MySQL and SQLite quote nothing in tables in which tabs or bars divide cells. There
+    ``"a"`` is another key than ``a``; read as CSV, all rows between two quotes would be a part of one value.
     """
     shape, rows = file.shape, notes.fields_seen.get("record", 0)
     if not isinstance(shape, CsvShape):
@@ -197,7 +200,7 @@ def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
 
 
 def ask_whose_line_ends(file: DumpFile, notes: SplitNotes) -> None:
-    """Refuse text in which a CR before a line feed may be the end of a key or value, or of the line."""
+    """Raise InputError for text in which a CR before a line feed may end a key or value, or the line."""
     dialect, cr_lf = file.dialect, notes.counts.get(CR_LF_ROWS, 0)
     last = file.shape.columns[-1] if isinstance(file.shape, CsvShape) and file.shape.columns else None
     encodings = {part.place: part.encoding for part in (dialect.key, dialect.value)}
@@ -217,9 +220,10 @@ def ask_whose_line_ends(file: DumpFile, notes: SplitNotes) -> None:
 
 
 def refuse_newest_first(file: DumpFile, notes: SplitNotes) -> None:
-    """Refuse records without offsets that come newest first, as pages and queries show them.
+    """Raise InputError for records without offsets, newest first, as web pages and queries show them.
 
-    Their order in the file would count as the log's: the oldest record of a key would replace all others.
+    Their order in the file would count as the order of the log: a key's oldest record would supersede all
+    others.
     """
     earlier, later = (notes.counts.get(name, 0) for name in ("earlier_records", "later_records"))
     if earlier < _TOO_MANY_FOR_CHANCE or earlier < _TO_ONE_LATER * later:
@@ -234,5 +238,5 @@ def refuse_newest_first(file: DumpFile, notes: SplitNotes) -> None:
 
 
 _TOO_MANY_FOR_CHANCE = 3
-_TO_ONE_LATER = 20  # as the clocks of several producers are not alike
+_TO_ONE_LATER = 20  # a few may be later even so, as the clocks of several producers differ
 _REVERSED = 'if type == "array" then . else [., inputs] end | reverse[]'

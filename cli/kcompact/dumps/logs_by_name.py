@@ -1,4 +1,4 @@
-"""Files whose records do not say topic or offset: are their names enough to put them into logs, in order?"""
+"""Checks that files' names suffice to put records without topic, partition or offset into logs, in order."""
 
 import re
 from collections import defaultdict
@@ -17,11 +17,11 @@ from kcompact.dumps.files.file_names import (
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError
 
-_NOT_OF_FIELDS = re.compile(r"(?:topic|partition)=.*|[^=]*")  # other folders name=value are a partitioner's
+_NOT_OF_FIELDS = re.compile(r"(?:topic|partition)=.*|[^=]*")  # a sink's partitioner names others NAME=VALUE
 _LIKE_A_PARTITION = re.compile(  # a folder, or a file without its suffix: 0, p0, kafka_partition=0, orders_p0
     r"(?:(?:.*[-_.])?(?:p|\w*partition\w*?)[-_=]?)?(?P<number>[0-9]+)", re.IGNORECASE
 )
-_COUNTED = re.compile(r"0[0-9]+|[0-9]{6,}")  # a file's name, by a writer of several: 000001.json
+_COUNTED = re.compile(r"0[0-9]+|[0-9]{6,}")  # a name from a writer that numbers its files: 000001.json
 _BY_TIME = (
     "no offsets in the records, and files of one log in folders by time: their order is the log's only where"
     " the sink put records there by its own clock, not by theirs"
@@ -29,7 +29,7 @@ _BY_TIME = (
 
 
 def put_into_logs(files: Sequence[DumpFile]) -> list[DumpFile]:
-    """The files with what is to be noted. Raises InputError where nobody can know their log, or its order."""
+    """The files, some with a note. Raises InputError where nobody can know a file's log, or its order."""
     _refuse_untold_topics(file for file in files if file.dialect.topic is None)
     counted = [file for file in files if file.dialect.offset is None]
     unplaced = [file for file in files if file.dialect.partition is None and not _is_told(file)]
@@ -49,10 +49,10 @@ def _is_told(file: DumpFile) -> bool:
 
 
 def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
-    """Raise InputError where files of one topic and files of several look alike.
+    """Raise InputError where names of files leave open whether they are of one topic or of several.
 
-    ``orders/dump.json`` and ``customers/dump.json`` would be one topic, whose keys supersede each other;
-    ``orders-2024-01-01.json`` and ``orders-2024-01-02.json`` two, in which no key is superseded.
+    By the names of files alone, ``orders/dump.json`` and ``customers/dump.json`` would be one topic, whose
+    keys supersede each other; ``orders-2024-01-01.json`` and ``orders-2024-01-02.json`` would be two.
     """
     by_stem: dict[str, list[DumpFile]] = defaultdict(list)
     for file in files:
@@ -85,7 +85,7 @@ def _refuse_untold_partitions(files: Iterable[DumpFile]) -> None:
         others = _like_partitions(first.path)
         new_names = [name for name in names if name not in others]
         first_names = [name for name in others if name not in names]
-        # 10 and 11 are of a time below 2024/, say, alone.
+        # Folders such as 10 and 11 are times only if a longer name in the path, such as 2024, is one.
         has_time = any(len(folder) > len("10") and is_of_time(folder) for folder in PurePath(file.path).parts)
         if new_names and first_names and not (has_time and is_of_time(*new_names, *first_names)):
             number = _LIKE_A_PARTITION.sub(r"\g<number>", first_names[-1])
@@ -120,7 +120,7 @@ def _refuse_partitions_of_some(files: Iterable[DumpFile]) -> None:
 
 
 def _refuse_partitions_like_offsets(files: Iterable[DumpFile]) -> None:
-    """Raise InputError for ``orders-2-0`` and ``orders-2-1``: of two partitions, or offsets?"""
+    """Raise InputError for ``orders-2-0`` and ``orders-2-1``: partitions 0 and 1, or offsets 0 and 1?"""
     by_place: dict[tuple[str, int], DumpFile] = {}
     for file in files:
         topic, partition, start = (facts := name_facts(file.path)).topic, facts.partition, facts.start_offset
@@ -139,7 +139,7 @@ def _refuse_partitions_like_offsets(files: Iterable[DumpFile]) -> None:
 
 
 def _differing(path: str, other: str) -> list[str]:
-    """The folders of two paths that are not the same, but for those of partitions."""
+    """The folders that are in one of two paths only, without those named ``partition=...``."""
     folders, others = PurePath(path).parts[:-1], PurePath(other).parts[:-1]
     return [
         folder
@@ -164,10 +164,11 @@ def _refuse_unordered(files: Iterable[DumpFile]) -> None:
 
 
 def _refuse_interleaved(files: Iterable[DumpFile]) -> set[int]:
-    """The files (by id) of logs that lie in folders by time, counted on from the offset in their names.
+    """The ids of files whose logs lie in several folders by time.
 
-    Raises InputError for files of one log that a sink wrote at the same time, into folders by a field: the
-    offset in a name is that of the first record alone (``TopicPartitionWriter`` of Confluent's sinks).
+    ``files`` have a start offset in their names, from which their records are counted. Raises InputError for
+    files of one log that a sink wrote at the same time, into folders by a field: their offsets interleave,
+    and a name tells only that of the first record (``TopicPartitionWriter`` of Confluent's sinks).
     """
     by_log: dict[tuple[str | None, int | None], list[DumpFile]] = defaultdict(list)
     for file in files:

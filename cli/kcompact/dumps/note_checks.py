@@ -81,7 +81,7 @@ def check_notes(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
 
 
 def look_over(dump: Dump, by_file: Mapping[int, SplitNotes]) -> tuple[list[str], list[str]]:
-    """As ``check_notes``, for those who only look: remarks, and what others would refuse the dump for.
+    """As ``check_notes``, for commands that only look: remarks, and problems that stop other commands.
 
     Raises InputError for records that cannot be read.
     """
@@ -92,7 +92,7 @@ def look_over(dump: Dump, by_file: Mapping[int, SplitNotes]) -> tuple[list[str],
 
 
 def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
-    """Raises InputError where fields are missing, or keys were damaged."""
+    """The remarks on a dump. Raises InputError where fields are missing, or keys were damaged."""
     check_fields(dump, by_file)
     check_tables(dump, by_file)
     mixed = check_kinds_of_keys(dump, by_file)
@@ -120,9 +120,10 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
 
 
 def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
-    """Raise InputError for markers that kafka-dump-log printed, where no file says whose data they abort.
+    """Raise InputError for abort markers of kafka-dump-log if nothing says whose data they abort.
 
-    Aborted records would count as committed, and supersede those that consumers see. A note where they may.
+    Aborted records would count as committed, and supersede records that consumers see. If the command accepts
+    that (``Aborts.COUNTED``), return a note instead.
     """
     count = sum(notes.counts.get("abort_markers", 0) for notes in by_file.values())
     markers = counted(count, "abort marker")
@@ -139,7 +140,7 @@ def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]
 
 
 def _named_batches(paths: list[str]) -> str:
-    """The option that has the lines about batches of a dump's files read."""
+    """The options by which kcompact reads the lines about batches in the files of a dump."""
     if any(path == STDIN or is_address(path) for path in paths):
         return "--batches FILE for a copy of each file of the dump on this machine"
     named = " ".join(f"--batches {shlex.quote(path)}" for path in paths[:_MOST_NAMED])
@@ -147,7 +148,7 @@ def _named_batches(paths: list[str]) -> str:
 
 
 def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:
-    """The error that a check ends in, as text, for those who only look."""
+    """The InputError that a check raises, as text, for commands that only look; empty if it raises none."""
     try:
         check(*arguments)
     except InputError as problem:
@@ -159,7 +160,7 @@ def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:
 def refuse_rejects(dump: Dump, by_file: Mapping[int, SplitNotes]) -> None:
     """Raise InputError for the first record that cannot be read of each file.
 
-    With ``--keep-going`` it is a LeavingOutError, also until the logs of what was left out are left out.
+    With ``--keep-going`` it is a LeavingOutError: for such files, then for the logs of files left out.
     """
     logs = _logs_of_files(by_file)
     rejecting = []
@@ -183,7 +184,7 @@ def refuse_rejects(dump: Dump, by_file: Mapping[int, SplitNotes]) -> None:
 
 
 def files_left_out(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[int]:
-    """The ids of files that hold records of no other logs than those that ``--keep-going`` leaves out."""
+    """The ids of files all of whose records are of logs that ``--keep-going`` leaves out."""
     if not dump.left_out.files:
         return frozenset()
     return frozenset(
@@ -206,12 +207,12 @@ def refuse_doubts(
     any_quote_tells: bool = False,
     nothing_is_null_beside: bool = False,
 ) -> None:
-    """Raise InputError if records are there whose null may be an empty, and a result depends on it.
+    """Raise InputError if a result depends on whether keys or values in doubt are null or empty.
 
-    ``reasons`` tells for "value" (tombstone or empty value?) and "key" (no key or empty key?) what does:
-    ``{"value": "--drop-tombstones"}``. A role that is not in it does not matter this time.
-    ``any_quote_tells``: no record goes by it, so CSV with any quotes is taken as it most likely is.
-    ``nothing_is_null_beside`` as in ``doubt_about``.
+    ``reasons`` names for "value" (tombstone or empty value?) and "key" (no key or empty key?) what depends on
+    it: ``{"value": "--drop-tombstones"}``. A role that is not in it does not matter this time.
+    ``any_quote_tells`` (where no record is removed because of it) and ``nothing_is_null_beside`` as in
+    ``doubt_about``.
     """
     for role, reason in reasons.items():
         for file in dump.files:
@@ -223,17 +224,17 @@ def refuse_doubts(
                 nothing_is_null_beside=nothing_is_null_beside,
             )
             if doubt is not None:
-                # Asked first: what settles a text for null may settle the doubt, and not the other way round.
+                # Asked first: the option that answers it may settle the doubt, too, but not vice versa.
                 notes, every = by_file[file.file_id], by_file.values()
                 refuse_null_texts(file, notes, dump.options, every, asked=role, depends=reason)
                 raise InputError(f"{doubt.text}, and {reason} depends on which it is", hint=doubt.hint)
 
 
 def refuse_likely_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], converted: Collection[int]) -> None:
-    """Raise InputError for keys that are read as text and are no key most likely, which would be one key.
+    """Raise InputError for keys whose text most likely stands for null: all of them would count as one key.
 
-    So for values of files that are converted, by their ids: a copy stays as doubtful as the dump was, what is
-    converted says one or the other.
+    Likewise for values, in files that are ``converted`` (by id): a copied record is as open to doubt as it
+    was in the dump, a converted one states either null or text.
     """
     every = by_file.values()
     for file in dump.files:
@@ -242,7 +243,7 @@ def refuse_likely_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], converted
     for file in dump.files:
         notes = by_file[file.file_id]
         if file.file_id in converted:
-            # First of all, as the answer to the other question would be one to this, too.
+            # Asked first, as the option that answers the question below would answer this one, too.
             refuse_null_texts(file, notes, dump.options, every, asked="value", depends="the output")
             doubt = doubt_about(file, notes, "value")
             if doubt is not None and doubt.is_likely_misread:
@@ -252,13 +253,13 @@ def refuse_likely_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], converted
 def rejected(file: DumpFile, reject: Reject) -> InputError:
     """The error for a record that cannot be read; the file is read up to it to count lines."""
     if file.layout == "side_files":
-        return InputError(reject.reason, hint=reject.hint)  # it names the one of the files
+        return InputError(reject.reason, hint=reject.hint)  # the reason names which of the files it is
     at = place_of(file, reject.position)
     return InputError(f"{at}: {reject.reason}", hint=reject.hint)
 
 
 def place_of(file: DumpFile, position: int) -> str:
-    """How messages name a record's position: by its line, where there are lines."""
+    """A record's place in messages: file and line, or as the layout says where there are no lines."""
     layout = LAYOUTS[file.layout]
     if not isinstance(layout, FramedLayout):
         return f"{file.path}: {layout.place(position)}"

@@ -1,4 +1,4 @@
-"""Texts that are most likely nulls: what is said of them, and what is asked."""
+"""Notes and questions about keys and values whose text most likely stands for null."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ class NullText:
 def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Notes on sampled keys of JSON that are a word by which programs write null, such as ``undefined``.
 
-    Not for CSV, of which all cells are counted while they are read.
+    Not for CSV, where such cells are counted while all records are read.
     """
     words = [text for text in NULL_TEXTS.values() if text != dialect.null_literal]
     is_of_tool = dialect.null_literal is not None and len(words) == len(NULL_TEXTS)
@@ -52,21 +52,24 @@ def notes_on_null_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     as_one = "which tools write for null, and all of them count as one key: if it is null, --tombstone"
     return tuple(
         f"several keys of the first records are the text {text}, {as_one} {quote(f'literal:{text}')}"
-        " reads it as null, in keys and values alike"  # without a count: alike in all files of a dump
+        " reads it as null, in keys and values alike"  # without a count, so that files have the same note
         for text in words
         if counts[text] > 1
     )
 
 
 def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """Likewise on values, where none is null and the tool is not known: an empty one may be null, too."""
+    """Notes on sampled values that may stand for null: such words, and empty values.
+
+    Only where the tool is not known and no sampled value is null.
+    """
     is_open = not (dialect.sure or dialect.null_literal) and dialect.value.encoding in ("text", "base64")
     values = [*values_at(sample, dialect.value.place)] if is_open else []
     if None in values or len(values) < len(sample):
         return ()
     counts = Counter(value for value in values if isinstance(value, str))
     names = [dialect.value.error or "", *(name for row in sample[:1] for name in row)]
-    is_sized = any(is_size(name, "value") for name in names)  # an empty one says itself whether it is null
+    is_sized = any(is_size(name, "value") for name in names)  # a size says whether an empty value is null
     words = NULL_TEXTS.values() if dialect.value.encoding == "text" else ()
     forms = ({} if is_sized else {"": "empty"}) | {text: f"the text {text}" for text in words}
     options = {"": "empty"} | {text: quote(f"literal:{text}") for text in NULL_TEXTS.values()}
@@ -81,8 +84,8 @@ def notes_on_null_values(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]
 def notes_on_nothing(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Notes on keys and values that are ``{}`` beside texts or ``[]`` beside arrays of bytes, and never null.
 
-    So R's jsonlite writes NULL, and whoever takes Rust's ``unwrap_or_default()``; Gson an Optional of Java 8,
-    beside ``{"value": ...}``.
+    R's jsonlite writes NULL like this, and so do programs with Rust's ``unwrap_or_default()``. Gson writes
+    an empty Optional of Java 8 as ``{}``, and others as ``{"value": ...}``.
     """
     notes = []
     for role in DATA_ROLES if not dialect.sure else ():
@@ -103,7 +106,7 @@ def notes_on_nothing(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
 
 def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
-    """Text that is most likely a null, unless the user or a field beside it says what it is."""
+    """Notes on texts that most likely stand for null, unless the user or another field says what they are."""
     is_beside = _has_nothing_for_null(file, notes)
     empty = [] if file.dialect.value.settled_by != QUOTING else _notes_on_empty_cells(file, notes, options)
     also = "; where a cell with nothing in it is null, too, --tombstone {}"
@@ -115,9 +118,9 @@ def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions)
 
 
 def _notes_on_empty_cells(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
-    """On ``""`` beside rows that quote nothing, if nothing is null: csv-stringify may write it for both.
+    """Notes on ``""`` where some rows have no quotes, and nothing is null: csv-stringify may mean either.
 
-    Where each row has quotes the user is asked.
+    Where every row has quotes, ``doubt_about`` asks the user.
     """
     count, is_null = notes.counts.get, _has_nothing_for_null(file, notes)
     if is_null or count("missing_key") or notes.fields_seen.get("record", 0) <= count("quoted_cells", 0):
@@ -142,10 +145,11 @@ def refuse_null_texts(
     depends: str,
     nothing_is_null_beside: bool = False,
 ) -> None:
-    """Raise InputError for keys or values (``asked``) that are what databases write for null.
+    """Raise InputError for keys or values (the role ``asked``) that are a text that databases write for null.
 
-    Not where the user, or what is known of the tool, says which text is one. ``all_notes`` are of all files
-    of the dump: the answer is one for all of them. ``nothing_is_null_beside`` as in ``doubt_about``.
+    Nothing is asked if the user, or the known tool, says which text is null. ``depends`` names the result
+    that depends on it. ``all_notes`` are those of all files: one option answers for all of them.
+    ``nothing_is_null_beside`` as in ``doubt_about``.
     """
     dialect = file.dialect
     is_known = dialect.null_literal is not None and "literal" not in dialect.value.doubtful
@@ -162,7 +166,7 @@ def refuse_null_texts(
 
 
 def _answers_beside(null: NullText) -> str:
-    """Each way to read the text, beside a dump in which a value that is not there is a tombstone."""
+    """The options for each way to read the text, where a missing value is a tombstone in another dump."""
     both = quote(f"missing,literal:{null.text}")
     return (
         f"--tombstone {both} where it is null, in keys and values alike; --tombstone missing where it is text"
@@ -170,7 +174,7 @@ def _answers_beside(null: NullText) -> str:
 
 
 def _answers(null: NullText, null_literal: str | None, all_notes: Iterable[SplitNotes]) -> str:
-    """Each way to read the text, beside what else may be null in the dump."""
+    """The options for each way to read the text, with all else that may be null in the dump."""
     counts = [notes.counts for notes in all_notes]
     answers = [f"{null.option} where it is null, in keys and values alike"]
     if any(count.get("missing_value") for count in counts):
@@ -190,23 +194,23 @@ def likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> lis
     """Keys and values whose text is most likely a null."""
     if options.tombstone is not None and "literal:" not in options.tombstone:
         return []
-    # Who writes nothing for null, and empty texts in another way, may mean the word.
+    # A tool that writes nothing for null, and something else for empty text, may well mean the word itself.
     is_told = not file.dialect.value.doubtful or bool(notes.counts.get("empty_value"))
     is_told = is_told and _has_nothing_for_null(file, notes)
     return [
         NullText(role, text, count)
         for role in _text_roles(file)
         for name, text in NULL_TEXTS.items()
-        if text != file.dialect.null_literal  # which is one without quotes
+        if text != file.dialect.null_literal  # which is read as null, or is text in quotes
         and (count := notes.counts.get(ComposedName(f"{name}_{role}")))
         and (name in NULLS_OF_DATABASES or not is_told)
     ]
 
 
 def _text_roles(file: DumpFile) -> list[DataRole]:
-    """The parts that are text of which nothing beside it says whether it is null.
+    """Keys or values if they are text, and no column beside them (size, encoding) says whether they are null.
 
-    An encoding beside it does so in kcompact's own CSV alone, of which nothing is in doubt.
+    A column of encodings says so only in kcompact's own CSV, in which nothing is in doubt.
     """
     dialect, columns = file.dialect, getattr(file.shape, "columns", ())
     markers = () if dialect.value.doubtful else (dialect.key.marker, dialect.value.marker)
@@ -220,5 +224,5 @@ def _text_roles(file: DumpFile) -> list[DataRole]:
 
 
 def _has_nothing_for_null(file: DumpFile, notes: SplitNotes) -> bool:
-    """Whether nothing at all is read as a null value."""
+    """Whether there are missing values, and these are read as null."""
     return "missing" in file.dialect.value.nulls and bool(notes.counts.get("missing_value"))

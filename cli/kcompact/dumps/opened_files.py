@@ -1,7 +1,7 @@
-"""One file of a dump, or files side by side, opened: recognised, named, and cut where workers open them.
+"""Opens one file of a dump, or files of keys and values side by side: recognises it and names its log.
 
-Objects of a store are opened by tasks, a share of them each. Of a large object only the beginning, the end
-and the bytes around its cuts are fetched, where these are enough to recognise and to cut it.
+Files that tasks fetch themselves, such as objects of a store, are also cut. Of a large object only the
+beginning, the end and the bytes around its cuts are fetched, where these suffice to recognise and cut it.
 """
 
 import os
@@ -33,14 +33,14 @@ from kcompact.storage.object_reading import StoredReader, open_object
 from kcompact.storage.object_stores import is_address
 
 TOPIC_BY_NAME = "no topic in the records; by its name: "
-_GRAIN_BYTES = 16 << 20  # between places where a file of a store may be cut
-_BROUGHT_WHOLE_BYTES = 2 << 20  # up to here another request takes longer than the bytes
+_GRAIN_BYTES = 16 << 20  # distance between the places where an object of a store may be cut
+_BROUGHT_WHOLE_BYTES = 2 << 20  # objects up to this size: another request would take longer than all bytes
 
 Ranges = list[tuple[int, int]]
 
 
 def opened_apart(file_id: int, group: dict[str, str], options: ReadOptions) -> DumpFile:
-    """Open a file for good: cut where records begin, and nothing of it left on this machine."""
+    """Open a file in a task: cut at the beginnings of records, and with no copy left on this machine."""
     with spool_folder() as spool:
         if list(group) == ["value"] and is_address(group["value"]):
             return _opened_object(file_id, group["value"], options, spool)
@@ -73,19 +73,22 @@ def _opened_object(file_id: int, path: str, options: ReadOptions, spool: Path) -
 def _opened_by_ends(
     file_id: int, path: str, options: ReadOptions, spool: Path, source: StoredReader
 ) -> tuple[DumpFile, Ranges] | None:
-    """A large object, of which the beginning is there, and its ranges; None: all of it has to be there."""
+    """Open a large object by its head, which is fetched already, and its tail; with the ranges to cut it in.
+
+    None: all of it has to be fetched.
+    """
     with place_in(spool, path).open("rb") as content:
         head = content.read(HEAD_BYTES)
     if not _tells_all(head):
         return None
     if not head.startswith(AVRO_MAGIC):
         source.bring(place_in(spool, path), (source.stamp.size - TAIL_BYTES, source.stamp.size))
-    if head.startswith(PARQUET_MAGIC):  # by its table of contents and the first of its values
+    if head.startswith(PARQUET_MAGIC):  # its table of contents and its first values suffice
         data = cast(BinaryIO, source)
         recognised = replace(recognise_parquet(path, data, options), data_bytes=source.stamp.size)
         file = _file_of(file_id, path, path, recognised, options)
         return file, LAYOUTS["parquet"].cut(file, data, _GRAIN_BYTES) or []
-    with suppress(InputError):  # what is wrong with it is reported of the whole
+    with suppress(InputError):  # an error is reported once the whole object is opened
         file = _open_file(file_id, path, options, spool)
         ranges = LAYOUTS[file.layout].cut(file, cast(BinaryIO, source), _GRAIN_BYTES)
         return None if ranges is None else (file, ranges)
@@ -93,7 +96,7 @@ def _opened_by_ends(
 
 
 def _tells_all(head: bytes) -> bool:
-    """Whether what is recognised by the head, and the end, needs nothing of what is between."""
+    """Whether a file can be recognised by its head and its tail, without the bytes between."""
     if head.startswith(PARQUET_MAGIC):
         return True
     if head.startswith(tuple(MARKS)) or container_in(head) is not None:
@@ -120,7 +123,7 @@ def open_group(
     spool: Path,
     neighbour: DumpFile | None = None,
 ) -> DumpFile:
-    """A file, or files that hold keys and values side by side; ``neighbour`` as in ``recognise_beside``.
+    """Open a file, or files of keys and values side by side; ``neighbour`` as in ``recognise_beside``.
 
     Raises InputError.
     """
@@ -168,21 +171,21 @@ def _open_file(
 
 
 def _absolute(path: str) -> str:
-    """Workers have a working folder of their own."""
+    """The absolute path, as workers have other working folders."""
     return path if path.startswith("/") else str(Path(path).absolute())
 
 
 def _file_of(
     file_id: int, path: str, data_path: str, recognised: Recognised, options: ReadOptions
 ) -> DumpFile:
-    """The file as it was recognised. Topic, partition and start offset that no record says: see the notes."""
+    """The file as recognised. Where no record has topic, partition or offset, its name gives them (noted)."""
     dialect, notes = recognised.dialect, [*recognised.dialect.notes, *recognised.notes]
     facts = name_facts(path) if dialect.partition is None else NameFacts()
     topic, partition, start = recognised.topic, recognised.partition, None
     if dialect.topic is None and topic is None:
         topic = (None if facts.has_words else facts.topic) or topic_of(path)
         notes.append(f"{TOPIC_BY_NAME}{topic}")
-    if topic is not None and topic.encode(errors="replace").decode() != topic:  # refused in a record, too
+    if topic is not None and topic.encode(errors="replace").decode() != topic:  # as in records
         raise InputError(
             f"{path}: no topic in the records, and the file name is not UTF-8",
             hint="rename the file, or put it below a folder that names its topic, such as topic=orders/",
@@ -194,7 +197,7 @@ def _file_of(
     if dialect.offset is None:
         start = facts.start_offset
         notes.append("no offsets in the records; the order in the file counts")
-        if start is not None:  # as where keys lie beside values
+        if start is not None:  # the notes on files of keys beside values, whose names have offsets, too
             notes += [note for note in CONFLUENT.notes if note not in notes]
     return DumpFile(
         file_id=file_id,

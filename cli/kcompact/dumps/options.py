@@ -16,7 +16,7 @@ class LeftOut:
     topics: frozenset[str] = frozenset()  # with all their partitions
 
     def plus(self, other: "LeftOut") -> "LeftOut":
-        """Both."""
+        """All that either of them leaves out."""
         return LeftOut(self.files | other.files, self.logs | other.logs, self.topics | other.topics)
 
     @property
@@ -25,12 +25,12 @@ class LeftOut:
         return frozenset(path for path, _ in self.files)
 
     def of_files(self, paths: Iterable[str]) -> "LeftOut":
-        """With no other files than these."""
+        """The same, but of its files only those among ``paths``."""
         overlap = self.paths.intersection(paths)
         return LeftOut(frozenset(file for file in self.files if file[0] in overlap), self.logs, self.topics)
 
     def has_all(self, other: "LeftOut") -> bool:
-        """Whether everything of the other is left out."""
+        """Whether all that ``other`` leaves out is left out here, too."""
         return self.plus(other) == self
 
     def holds(self, topic: str, partition: int) -> bool:
@@ -52,7 +52,7 @@ DISPENSABLE = (*PLACES, "timestamp", "timestamp_type", "headers")
 
 
 class Aborts(Enum):
-    """Which data was aborted: a dump of kafka-dump-log has markers, but not whose data they abort."""
+    """How it is known which data was aborted: kafka-dump-log prints abort markers, but not whose they are."""
 
     UNKNOWN = "unknown"  # a dump with abort markers is refused
     GIVEN = "given"  # by another file
@@ -86,13 +86,13 @@ class ReadOptions:
 
     @property
     def for_converted(self) -> "ReadOptions":
-        """Those that do not describe what another tool wrote, for a file that kcompact wrote."""
+        """The options for a file that kcompact wrote: without those that describe another tool's output."""
         left_out = {role: "" for role in COMPARED if self.fields.get(role) == ""}
         return ReadOptions(canonical_keys=self.canonical_keys, cdc=self.cdc, fields=left_out)
 
     @property
     def says_what_lines_are(self) -> bool:
-        """Whether lines of text are taken for what the user says, whatever they look like."""
+        """Whether the user says how lines of text are to be read, whatever they look like."""
         return bool(self.dialect or self.delimiter)
 
     @property

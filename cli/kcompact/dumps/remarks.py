@@ -1,4 +1,4 @@
-"""Remarks on a dump that was read: what was left out of it, or taken for something."""
+"""Remarks for the user on a dump that was read: what was left out, and what was assumed."""
 
 import re
 from collections.abc import Iterable
@@ -61,7 +61,7 @@ _REMARKS: dict[CountName, tuple[str, str]] = {
     "open_lines": ("line", _OPEN),
     "trailing_null_element": ("null", "after the last record left out"),
 }
-"""By count: what was counted, and what is to be said about it."""
+"""By the name of a count: its unit, and the text that follows the number."""
 
 
 def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
@@ -88,7 +88,7 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
 
 
 def together(texts: Iterable[tuple[str, str]]) -> list[str]:
-    """Remarks on files, by their paths, as one where they differ in nothing but the file and its counts."""
+    """Merge remarks, as (path, text), that differ in nothing but the path and counts into one each."""
     alike: dict[str, list[str]] = {}
     for path, text in texts:
         alike.setdefault(_COUNT.sub("", text.removeprefix(path)), []).append(text)
@@ -111,7 +111,7 @@ def _whole_seconds(file: DumpFile, notes: SplitNotes) -> list[str]:
 
 
 def _unknown_lines(file: DumpFile, notes: SplitNotes) -> list[str]:
-    """Lines between records that begin as kcat's own do, and that nobody knows."""
+    """A remark on skipped lines that begin with % like kcat's messages, but are none of those known."""
     count = notes.counts.get(UNKNOWN_LINES, 0)
     if not count:
         return []

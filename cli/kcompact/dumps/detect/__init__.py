@@ -1,23 +1,24 @@
 """Recognition of a file's layout and dialect from its first bytes.
 
-Each step may refuse the file or ask the user; the first that does speaks alone. So the order counts:
+Each step may refuse the file or ask the user. Only the first problem is reported, so the order matters:
 
-1. ``recognition.py``: which kind of file. Binary formats by their first bytes; then the lines of a tool
-   before and after the records go, so that the first byte is one of a record: JSON or text.
-2. ``json_recognition.py``, ``text_recognition.py``: how records lie in it. Text is tried from the most
-   telling form to the least: kafka-dump-log, labels of kafka-console-consumer, a header line, a key and a
-   value in a line. What would be taken for the next form, as lines after a prefix, is refused between them.
-3. ``choosing.py``: how fields are named and encoded, for JSON and for CSV with a header line.
+1. ``recognition.py`` finds the kind of file. Binary formats are known by their first bytes. Then lines of a
+   tool before and after the records are cut off, so that the first byte of a record tells JSON from text.
+2. ``json_recognition.py`` and ``text_recognition.py`` find how records lie in the file. Forms of text are
+   tried from the most distinctive to the least: kafka-dump-log, labels of kafka-console-consumer, a header
+   line, a key and a value in each line. Before a form is tried, text that it would misread is refused, such
+   as lines with a prefix.
+3. ``choosing.py`` finds how fields are named and encoded, for JSON and for CSV with a header line:
 
-   * The dialect; then Avro's own JSON, whose objects around values would be taken for keys and values.
-   * Doubts by the dialect as it is in its table: options take the place of what they ask about.
-   * The user's options; and then places. First those that the user named and no record has; next, a second
-     field for one part; then parts without a place are looked for by name. Only those that are still without
-     one are asked about (``refuse_likely_places``).
-   * Encodings, by what stands at those places.
-   * Names for which later records are watched: those that neither a place nor the sample has.
+   * It chooses the dialect, and refuses Avro's own JSON, which has objects around its values.
+   * It raises doubts about the dialect as it is in the table, before the user's options change it.
+   * It works in the user's options, and then settles places: it refuses fields that the user named and no
+     record has, then a second field for one part; then it looks for parts without a place by name, and asks
+     about those that still have none (``refuse_likely_places``).
+   * It finds encodings from the values at those places.
+   * It lists the names to watch for in later records: those that neither a place nor the sample has.
 
-Avro and Parquet have a schema: ``recognise_avro`` and ``recognise_parquet`` ask the first records what it
-does not say (``notes_on_columns``). What only a whole dump shows is asked by ``note_checks.py`` once it is
-read: records that cannot be read come first, as without them no count is complete.
+Avro and Parquet have a schema. ``recognise_avro`` and ``recognise_parquet`` look into the first records only
+for facts that it does not state (``notes_on_columns``). ``note_checks.py`` asks about facts that only a whole
+dump shows, once it is read. It reports unreadable records first: without them, no count is complete.
 """

@@ -1,6 +1,6 @@
-"""Records in Avro's own JSON, in which what may be null has its type's name around it: ``{"long": 5}``.
+"""Refuses records in Avro's own JSON, where values that may be null lie in an object: ``{"long": 5}``.
 
-That encoding spells bytes as characters up to U+00FF, and its objects are no values of the records.
+That encoding spells bytes as characters up to U+00FF, and the objects around values are no data.
 """
 
 from collections.abc import Iterable
@@ -29,8 +29,8 @@ _BRANCHES: dict[str, type | tuple[type, ...]] = {
 def refuse_avro_json(path: str, dialect: Dialect, sample: list[Row]) -> None:
     """Raise InputError for records in Avro's JSON.
 
-    A value may well be ``{"string": "x"}`` by chance. Signs are an offset of that form, keys and values that
-    all have it, or values that are all ``{"bytes": ...}``.
+    As a single value may be ``{"string": "x"}`` by chance, records are refused only if all offsets or all
+    partitions have that form, if all keys and values have it, or if all values are ``{"bytes": ...}``.
     """
     values = _values_by_role(sample)
     has_no_numbers = any(_all_of(values[role], _NUMBERS) for role in ("offset", "partition"))
@@ -47,7 +47,7 @@ def refuse_avro_json(path: str, dialect: Dialect, sample: list[Row]) -> None:
 
 
 def _values_by_role(sample: list[Row]) -> dict[str, list[Any]]:
-    """Values other than null of the fields that are the parts of a record by their names."""
+    """By role, the values other than null of the field whose name is that of the role."""
     places = fields_by_role(dict.fromkeys(name for row in sample for name in row))
     return {
         role: [row[name] for row in sample for name in names[:1] if row.get(name) is not None]

@@ -20,10 +20,10 @@ _ENOUGH = 16  # numbers that are printable text
 def arrays_of_bytes(
     path: str, layout: str, dialect: Dialect, sample: list[Row], options: ReadOptions
 ) -> tuple[list[DataRole], tuple[str, ...]]:
-    """Which of keys and values are arrays of bytes, and notes.
+    """The roles (key, value) whose data are arrays of bytes, and notes.
 
-    Raises InputError where nobody can tell. Arrays beside keys of text are JSON unless a size says otherwise;
-    with a dialect that the user names, all arrays are.
+    Raises InputError where nobody can tell. Values that are arrays beside keys of text count as JSON unless a
+    field with their size says otherwise. With a dialect that the user names, all arrays count as JSON.
     """
     arrays = {role: _arrays_of(role, dialect, sample) for role in DATA_ROLES}
     roles = [role for role, lists in arrays.items() if any(lists)]
@@ -49,7 +49,10 @@ def arrays_of_bytes(
 
 
 def with_arrays(dialect: Dialect, roles: list[DataRole]) -> Dialect:
-    """An array of nothing is an empty key or value, whatever an empty text is to the dialect's tool."""
+    """The dialect with these roles read as arrays of bytes.
+
+    An empty array is an empty key or value, whatever an empty text means in this dialect.
+    """
     for role in roles:
         part = dialect.of(role)
         nulls, doubtful = part.nulls - {"empty"}, part.doubtful - {"empty"}
@@ -59,7 +62,7 @@ def with_arrays(dialect: Dialect, roles: list[DataRole]) -> Dialect:
 
 
 def _arrays_of(role: DataRole, dialect: Dialect, sample: list[Row]) -> list[list[int]]:
-    """The arrays that all keys or values are; none where one is no array of bytes."""
+    """All keys or values that are not null, if each is an array of bytes; else an empty list."""
     part = dialect.of(role)
     if part.encoding != "text" or not part.place:
         return []
@@ -75,21 +78,21 @@ def _decoded(value: Any) -> bytes | None:
 
 
 def _are_text(arrays: list[list[int]]) -> bool:
-    """Whether the bytes are printable text. Percentages look so as well, but hardly as keys and values."""
+    """Whether the bytes are printable text. Percentages may be, too, but are hardly keys and values."""
     return sum(map(len, arrays)) >= _ENOUGH and all(is_printable(_decoded(array) or b"") for array in arrays)
 
 
 def _have_sizes(role: str, arrays: list[list[int]], sample: list[Row]) -> bool:
-    """Whether arrays are as long as a client says that the keys or values were."""
+    """Whether arrays have the lengths that fields such as ``serialized_key_size`` of a client give."""
     names = {name for row in sample for name in row if plain_name(name) == f"serialized{role}size"}
     sizes = [row[name] for row in sample for name in names if row.get(name, -1) != -1]
     return bool(sizes) and sizes == list(map(len, arrays))
 
 
 def note_on_lost_bytes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note on values or headers that are no longer the bytes that were sent, whatever has rewritten them.
+    """A note on values or headers with U+FFFD, which most likely stands for bytes that were lost.
 
-    Keys have their own (remarks.py), or are refused (note_checks.py).
+    Keys with it get a remark (``remarks.py``), or are refused (``note_checks.py``).
     """
     texts = values_at(sample, dialect.value.place) if dialect.value.encoding == "text" else ()
     headers = map(str, values_at(sample, dialect.headers))
@@ -106,7 +109,7 @@ _LOST = (
 
 
 def note_on_numbers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note on keys that are numbers beside texts: where those were texts of digits, two may look alike."""
+    """A note on keys that are numbers beside texts: if they were texts of digits, several may look alike."""
     kinds = {type(key) for key in values_at(sample, dialect.key.place)}
     is_open = dialect.key.encoding == "json" and not dialect.sure
     return (_NUMBERS,) if is_open and str in kinds and kinds & {int, float} else ()

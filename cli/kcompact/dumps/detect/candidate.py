@@ -1,4 +1,4 @@
-"""A file that is to be recognised, and what is found out about it."""
+"""A file to be recognised (``Candidate``), and the result (``Recognised``)."""
 
 import os
 from codecs import BOM_UTF8
@@ -16,7 +16,7 @@ LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by d
 
 @dataclass(frozen=True)
 class Recognised:
-    """The layout's part of a DumpFile."""
+    """The result of recognising a file: those parts of a DumpFile that follow from its content."""
 
     layout: str
     dialect: Dialect
@@ -24,7 +24,7 @@ class Recognised:
     topic: str | None = None  # where the file says it once, not record by record
     partition: int | None = None
     data_bytes: int | None = None  # where records end before the file does
-    notes: tuple[str, ...] = ()  # beside the dialect's
+    notes: tuple[str, ...] = ()  # in addition to the dialect's notes
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Candidate:
 
 
 def candidate(path: str, data_path: str, most_bytes: int | None = None) -> Candidate:
-    """Read the beginning of the plain file at ``data_path``, if need be up to its first line end.
+    """Read the beginning of the plain file at ``data_path``, and more where no line ends in it.
 
-    ``most_bytes``: None for HEAD_BYTES.
+    ``most_bytes``: the length of the beginning; None: HEAD_BYTES.
     """
     with open(data_path, "rb", 0) as source:  # noqa: PTH123  strings are faster, and there may be ten thousand
         data_bytes = os.fstat(source.fileno()).st_size
@@ -74,9 +74,9 @@ def candidate(path: str, data_path: str, most_bytes: int | None = None) -> Candi
 
 
 def lines_in(body: bytes, *, whole: bool) -> Iterator[bytes]:
-    """The lines of a body without their line feeds, one at a time: few are asked for.
+    """The lines of a body without their line feeds, one at a time, as callers need only a few.
 
-    Unless it is ``whole``, the last is cut, and left out if others come before it.
+    Unless the body is ``whole``, its last line is cut; it is left out if others come before it.
     """
     line, others_before = b"", False
     for line in BytesIO(body):
@@ -89,7 +89,7 @@ def lines_in(body: bytes, *, whole: bool) -> Iterator[bytes]:
 
 
 def first_line(body: bytes, start: int) -> tuple[bytes, int]:
-    """The line that begins at ``start``, without its line feed; where the next one begins, or -1."""
+    """The line that begins at ``start``, without its line feed, and the position of the next line, or -1."""
     end = body.find(b"\n", start)
     return (body[start:], -1) if end < 0 else (body[start:end], end + 1)
 
@@ -100,7 +100,7 @@ def first_byte(body: bytes) -> bytes:
 
 
 def after_noise(body: bytes) -> int:
-    """Where the first line begins that is neither blank nor one of kcat's; blanks before it not counted."""
+    """The position after blanks in the first line that is neither blank nor one of kcat's (``% ...``)."""
     at = 0
     while at < len(body):
         line_end = body.find(b"\n", at)

@@ -1,4 +1,4 @@
-"""Which dialect a sample of records is written in, with its places and encodings."""
+"""Chooses the dialect that a sample of records is written in, with its places and encodings."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -83,8 +83,8 @@ class _Sample(NamedTuple):
 def choose_dialect(path: str, layout: str, rows: list[Row], options: ReadOptions) -> Dialect:
     """The dialect of a sample, with the user's options worked in. Raises InputError.
 
-    Each step takes the dialect as the one before it left it. Doubts are about the tool's own dialect, so they
-    come before options; parts are looked for where options say, and encodings at the places that are left.
+    Each step changes the dialect that the step before returned. Doubts are about the tool's own dialect, so
+    they come before the user's options, which come before places; encodings are those found at these places.
     """
     forms = forms_of(rows)
     field_names = names_in(forms) if layout != "csv_lines" else frozenset(chain.from_iterable(rows))
@@ -101,9 +101,9 @@ def choose_dialect(path: str, layout: str, rows: list[Row], options: ReadOptions
 
 
 def notes_on_columns(path: str, dialect: Dialect, rows: list[Row], options: ReadOptions) -> tuple[str, ...]:
-    """Notes on keys and values in columns of Avro and Parquet, those aside of bytes that may be null.
+    """Notes on keys and values in columns of Avro and Parquet, without those of ``note_on_python_texts``.
 
-    Raises InputError where they are not the data.
+    Raises InputError where keys or values can hardly be the exported data, such as addresses of objects.
     """
     for role in DATA_ROLES:
         refuse_addresses(path, role, values_at(rows, dialect.of(role).place))
@@ -119,7 +119,7 @@ _OF_TEXT = {("csv_lines",), ("dump_log",)}
 
 
 def _of_tool(sample: _Sample) -> Dialect:
-    """The dialect that the user names, else that the sample decodes by, else that its names tell."""
+    """The dialect that the user names; else the first that fits and decodes; else one by names of fields."""
     path, layout, rows, _, field_names, options = sample
     if options.dialect is not None:
         dialect = forced(options.dialect)
@@ -136,7 +136,7 @@ def _of_tool(sample: _Sample) -> Dialect:
 
 
 def _refuse_unfit(sample: _Sample, dialect: Dialect) -> None:
-    """Raise InputError for records that no step further on can make anything of."""
+    """Raise InputError for records of a dialect that is refused, and for Avro's own JSON."""
     if dialect.refused is not None:
         raise InputError(f"{sample.path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     is_open = sample.options.dialect is None and not sample.options.fields
@@ -145,7 +145,7 @@ def _refuse_unfit(sample: _Sample, dialect: Dialect) -> None:
 
 
 def _doubts(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
-    """Notes on what may be meant otherwise than it is read. Raises InputError where nobody can tell."""
+    """Notes on data that may mean something else than is read. Raises InputError where nobody can tell."""
     notes = _ask_for_encodings(sample, dialect) + _ask_for_rounded_keys(sample, dialect)
     notes += check_events(sample.path, dialect, values_at(sample.rows, dialect.value.place), sample.options)
     return notes + _notes_on_empty_keys(sample, dialect)
@@ -171,7 +171,7 @@ def _ask_for_encodings(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
 
 
 def _notes_on_nulls(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
-    """Notes on texts that are nulls most likely."""
+    """Notes on texts that most likely stand for null."""
     notes = notes_on_null_keys(dialect, sample.rows)
     is_asked = sample.layout != "csv_lines" and sample.options.tombstone is None
     return notes + notes_on_null_values(dialect, sample.rows) if is_asked else notes
@@ -184,7 +184,7 @@ _NOTE_ON_EMPTY_KEYS = (
 
 
 def _notes_on_empty_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
-    """The note on keys that may mean none, unless the user or a field with their size says what they are."""
+    """The note on empty keys that may mean "no key", unless the user or a field with their size says so."""
     is_sized = any(is_size(name, "key") for name in sample.field_names)
     is_said = is_sized or sample.options.missing_key is not None
     return (_NOTE_ON_EMPTY_KEYS,) if _may_mean_none(sample, dialect) and not is_said else ()
@@ -201,16 +201,16 @@ def _may_mean_none(sample: _Sample, dialect: Dialect) -> bool:
 
 
 def _may_write_none_as_empty(sample: _Sample, dialect: Dialect) -> bool:
-    """Whether nobody knows how the tool writes "no key"; of CSV its quotes tell (``csv_writers``)."""
+    """Whether it is unknown how the tool writes "no key". In CSV, quotes tell (``csv_writers``)."""
     is_text = dialect.key.encoding in ("text", "base64")
     return sample.layout != "csv_lines" and not dialect.sure and is_text
 
 
 def _ask_for_rounded_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
-    """Refuse keys that are numbers with an exponent, as spreadsheets save long ones. Raises InputError.
+    """Raise InputError for keys that are numbers with an exponent, as spreadsheets save long ones.
 
-    pandas writes whole numbers so where the column has a gap. For kcompact's own CSV, known by its column of
-    encodings, it is only a note: the keys may have been such texts before.
+    pandas writes whole numbers like this where the column has a gap. For kcompact's own CSV, known by its
+    column of encodings, return a note instead: the keys may have been such texts before.
     """
     keys = [*values_at(sample.rows, dialect.key.place)]
     is_rounded = is_rounded_number if {*JSON}.issuperset(dialect.layouts) else is_rounded_text
@@ -232,7 +232,7 @@ def _ask_for_rounded_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
 
 
 def _with_options(sample: _Sample, dialect: Dialect) -> Dialect:
-    """The dialect as the user's options have it, and without the clock of a tool's own. Raises InputError."""
+    """The dialect with the user's options, without timestamps by a tool's own clock. Raises InputError."""
     if sample.options.missing_key is not None and _may_write_none_as_empty(sample, dialect):
         doubtful = dialect.key.doubtful | forms("empty")
         dialect = replace(dialect, key=replace(dialect.key, doubtful=doubtful))
@@ -242,7 +242,7 @@ def _with_options(sample: _Sample, dialect: Dialect) -> Dialect:
 
 
 def _with_places(sample: _Sample, dialect: Dialect) -> Dialect:
-    """The dialect with the places where this sample has its parts. Raises InputError where that is open."""
+    """The dialect with the places where this sample has its parts. Raises InputError if they are unclear."""
     path, rows, field_names, options = sample.path, sample.rows, sample.field_names, sample.options
     looked_for = (*PLACES, "timestamp_type", *(("timestamp",) if dialect.timestamp else ()))
     parts = dialect.places
@@ -287,7 +287,7 @@ def _noted(dialect: Dialect, notes: tuple[str, ...]) -> Dialect:
 
 @lru_cache(FORMS_REMEMBERED)
 def _with_late_names(dialect: Dialect, late: tuple[tuple[str, str], ...]) -> Dialect:
-    """The same object for the same, which is quick to send and compare."""
+    """The dialect with these names; equal ones are one object, which is quick to send and compare."""
     return replace(dialect, late_names=late)
 
 

@@ -1,4 +1,4 @@
-"""CSV with a header line: who wrote it, as far as that tells what a cell with nothing in it means."""
+"""Signs of who wrote CSV with a header line, as far as these tell how to read a cell without content."""
 
 import re
 from dataclasses import replace
@@ -11,32 +11,33 @@ from kcompact.dumps.text.csv_quoting import freely_quoted
 from kcompact.dumps.writers.text_writers import COLUMNS
 
 _IN_NO_UTF8 = re.compile(r"[ -~\t\r\n]*[\udc80-\udcff][ -~\t\r\n\udc80-\udcff]*")
-_DOUBLED_QUOTES = re.compile(r'""\w')  # of no JSON: there it is an empty text that stands before no letter
+_DOUBLED_QUOTES = re.compile(r'""\w')  # never in JSON: no letter follows an empty text there
 _PAIRS_OF_QUOTES = re.compile(r'(?:[^"]|"")*+')
 _OWN_HEADER = ",".join(COLUMNS).encode()
 _OWN_ROW = re.compile(rb'"[^"]*+",\d')
 
 
 def is_own(header: bytes, lines: list[bytes]) -> bool:
-    """Whether kcompact wrote it, which quotes every text: pandas and others copy the header line alone."""
+    """Whether kcompact wrote the CSV. pandas and others may copy its header line, but not its quotes."""
     return header == _OWN_HEADER and all(map(_OWN_ROW.match, lines[:1]))
 
 
 def without_doubts(dialect: Dialect) -> Dialect:
-    """Of CSV that kcompact wrote."""
+    """The dialect for CSV that kcompact wrote, in which no null is in doubt."""
     key, value = (replace(part, doubtful=forms()) for part in (dialect.key, dialect.value))
     return replace(dialect, key=key, value=value, sure=True)
 
 
 def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -> Dialect:
-    """With what sampled texts tell: the doubts of any CSV, and a note on letters that are no UTF-8.
+    """The dialect with the doubts and notes that follow from sampled texts.
 
-    A blank in the times of Spark's columns tells that pandas may have written them.
+    A blank within a timestamp shows that pandas, not Spark, may have written Spark's columns: the doubts of
+    any CSV then apply.
     """
     times = texts_among(values_at(sample, dialect.timestamp))
     if dialect.name == "spark-csv" and any(" " in time for time in times):
         answers = {"key": options.missing_key, "value": options.tombstone}
-        # Of bytes as Python prints them, b'' is empty, and nothing null.
+        # Not for bytes as Python prints them: b'' is empty, and a cell without content is null.
         for role in DATA_ROLES:
             if dialect.of(role).encoding == "text" and not answers[role]:
                 dialect = dialect.with_data(role, replace(dialect.of(role), **CSV_DOUBTS))
@@ -60,7 +61,7 @@ def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
 
 def _notes_on_doubled_quotes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note on texts in which all quotes are doubled, as R's readr doubles those of cells without quotes."""
+    """A note on texts in which all quotes are doubled, as R's readr writes them in cells without quotes."""
     texts = texts_among(
         value for part in (dialect.key, dialect.value) for value in values_at(sample, part.place)
     )
@@ -73,7 +74,7 @@ def _notes_on_doubled_quotes(dialect: Dialect, sample: list[Row]) -> tuple[str, 
 
 
 def quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:
-    """Whether ``""`` may be null: a sample shows no other null, and cells that need no quotes have them."""
+    """Whether ``""`` may mean null: no sampled cell is null, and cells that need no quotes have them."""
     is_needless = any(map(freely_quoted(delimiter.encode()).search, lines))
     nulls = (row.get(part.place or "", "") is None for row in sample for part in (dialect.key, dialect.value))
     return dialect.key.settled_by == QUOTING and is_needless and not any(nulls)

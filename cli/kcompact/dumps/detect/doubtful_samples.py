@@ -1,6 +1,6 @@
-"""Samples that leave open how they are to be read, or show that something is wrong: the user is asked.
+"""Samples that can be read in several ways, or show that something is wrong: the user is asked.
 
-A guess would lose keys or join them, and nothing in the result would show it.
+A guess could lose keys, or take several for one, and nothing in the result would show it.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ from kcompact.errors import InputError
 def refuse_misnamed(path: str, lacking: list[str], options: ReadOptions, field_names: frozenset[str]) -> None:
     """Raise InputError where no sampled record has a field that the user named for its place.
 
-    Without it, records would be numbered, or those of several partitions be one log.
+    Without that field, records would be numbered anew, or those of several partitions become one log.
     """
     for role in lacking:
         if options.fields.get(role):
@@ -41,7 +41,7 @@ def refuse_misnamed(path: str, lacking: list[str], options: ReadOptions, field_n
 
 
 def refuse_missing_columns(path: str, options: ReadOptions) -> None:
-    """Raise InputError where none of a text's columns is what the user names for a part of the records."""
+    """Raise InputError where ``--fields`` names a column that is not among the columns of a text."""
     columns = name_list(list(options.columns))
     for role, name in options.fields.items():
         if name and name not in options.columns:
@@ -52,9 +52,9 @@ def refuse_missing_columns(path: str, options: ReadOptions) -> None:
 
 
 def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """Refuse to take keys as text that look like base64, all of them. Raises InputError.
+    """Raise InputError where all keys look like base64, and nothing says whether they are.
 
-    Of CSV, whose tools leave the encoding to their users, a note is returned.
+    For CSV, whose tools leave the encoding to their users, return a note instead.
     """
     keys = list(texts_among(values_at(sample, dialect.key.place)))
     wanted = marker_names(dialect, "key")
@@ -77,10 +77,10 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str,
 
 
 def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row]) -> None:
-    """Refuse to take records as text that a tool would have written so as base64. Raises InputError.
+    """Raise InputError where records may be text, or base64 as the tool of ``other`` writes it.
 
-    Base64 of bytes in threes is not padded, and says nothing of itself. Where other scripts may write such
-    fields, keys or values have to show that they are base64.
+    Base64 of a multiple of three bytes has no padding, so nothing shows that it is base64. Where scripts may
+    write the same fields as the tool, keys or values have to look like base64 by themselves.
     """
     if not (other.likely_base64 and all(in_order(other, row) for row in sample)):
         return
@@ -101,7 +101,7 @@ def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row])
 
 
 def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
-    """Refuse to decode text of headers that happens to be base64, such as ``test``. Raises InputError."""
+    """Raise InputError where header values may be text or base64, such as ``test``."""
     items = chain.from_iterable(raw for raw in values_at(sample, headers) if isinstance(raw, list))
     texts = list(texts_among(item["Value"] for item in items if is_struct(item)))
     if doubtful_base64(texts, A_FEW):
@@ -113,9 +113,9 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
 
 
 def note_on_headers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note where keys and values are text and headers' values look like base64, all of them.
+    """A note where keys and values are text, and all header values look like base64.
 
-    So do Spark, where a cast leaves the headers binary, and Jackson write them.
+    Jackson writes headers like this, and so does Spark where only key and value were cast to text.
     """
     texts = list(texts_of_headers(values_at(sample, dialect.headers)))
     marks = {dialect.key.marker, dialect.value.marker}
@@ -148,7 +148,7 @@ def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
 
 
 def refuse_log_outside(path: str, event: Row, sample: list[Row], options: ReadOptions) -> None:
-    """Raise InputError where the object with ``records`` tells the topic or partition, and they do not."""
+    """Raise InputError where only the object around the records tells their topic or partition."""
     named, outside = fields_by_role({name for row in sample for name in row}), fields_by_role(event)
     lacking = [role for role in ("topic", "partition") if not named[role] and role not in options.fields]
     is_by_log = isinstance(event["records"], dict)
@@ -160,7 +160,7 @@ def refuse_log_outside(path: str, event: Row, sample: list[Row], options: ReadOp
 
 
 def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
-    """Raise InputError where some rows have their value under another name: those would be tombstones."""
+    """Raise InputError where some rows have their value under another name: they would become tombstones."""
     if not dialect.value.place or dialect.listed or "value" in options.fields:
         return
     head = path_of(dialect.value.place)[0]
@@ -179,10 +179,10 @@ def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: Re
 
 
 def note_on_short_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note where texts of keys are shorter than a client's sizes of them, and others are as long.
+    """A note where some keys are shorter than the sizes that a client gives for them, and others are not.
 
-    Python's ``decode(errors="ignore")`` leaves out bytes that are no UTF-8; deserializers of JSON or numbers
-    make other texts of keys, without a loss.
+    Python's ``decode(errors="ignore")`` leaves out bytes that are no UTF-8. If all lengths differ, the cause
+    is a deserializer of JSON or numbers, which loses nothing.
     """
     if dialect.key.encoding != "text" or not any(True for _ in values_at(sample, _KEY_SIZE)):
         return ()
@@ -205,9 +205,9 @@ _QUOTES = 2  # of a JSON string
 
 
 def clock_of_tool(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> tuple[str, ...]:
-    """A note where times are those at which a verifiable consumer or producer of Kafka's wrote its lines.
+    """A note where timestamps say when Kafka's verifiable consumer or producer wrote its lines.
 
-    Raises InputError where its other lines stand between those of records.
+    Raises InputError where lines on the tool's own work stand between those of records.
     """
     kind = next((kind for kind in _TOOLS for row in sample if row.get("name") == kind), None)
     records = [row for row in sample if kind and row.get("name") == kind]

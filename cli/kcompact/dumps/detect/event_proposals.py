@@ -1,4 +1,4 @@
-"""Values that are change events: what a sample shows, and what the user should say about them."""
+"""Change events in a sample: notes on them, and questions about their format, keys and deletes."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ _NAMES = {"debezium": "Debezium", "maxwell": "Maxwell", "canal": "Canal", "mongo
 def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: ReadOptions) -> tuple[str, ...]:
     """Notes on sampled values that are change events. Raises InputError where the user has to say more.
 
-    ``dialect`` is the one of the table: one of bare events names their format.
+    ``dialect`` is as the table has it; for bare events it names their format.
     """
     looked_at = [value for value in islice(values, _LOOKED_AT) if value is not None]
     events = list(_events(looked_at, dialect.value.encoding))
@@ -55,10 +55,10 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
 def check_delete_flags(
     path: str, dialect: Dialect, sample: list[Row], field_names: Iterable[str], options: ReadOptions
 ) -> str | None:
-    """A field that may tell which later records are deletes, as it is false in all that are sampled.
+    """A flag that may mark later records as deletes, as it is false in all sampled ones; None: no such field.
 
-    Raises InputError where a field beside the values tells so of sampled records, and these have a value:
-    without one they are tombstones.
+    Raises InputError where a field beside the values marks sampled records as deletes that have a value
+    (without one they are tombstones anyway), and for a field of operations of which none is a delete.
     """
     open_flag = None
     for name in marks_of(dialect, field_names):
@@ -78,7 +78,7 @@ def check_delete_flags(
 
 
 def marks_of(dialect: Dialect, field_names: Iterable[str]) -> list[str]:
-    """The fields that may tell so."""
+    """The fields, beside the parts of a record, whose names say that they may mark deletes."""
     return marks_beside(dialect.places, field_names, flags=True)
 
 
@@ -121,7 +121,7 @@ _ENDINGS_OF_KEYS = [
     re.compile(rf"(?:^|[^A-Za-z])(?i:{word})$|(?<=[a-z])(?:{word.capitalize()}|{word.upper()})$")
     for word in ("id", "key")
 ]
-"""Words of their own: not the end of ``valid`` or ``paid``, by which rows would supersede one another."""
+"""``id`` and ``key`` as words of their own, not as the ends of ``valid`` or ``paid``, which are no keys."""
 
 
 def _events(values: Iterable[Any], encoding: str) -> Iterator[Any]:
@@ -137,7 +137,7 @@ def _events(values: Iterable[Any], encoding: str) -> Iterator[Any]:
 def _parsed(text: str, encoding: str) -> Any:
     try:
         data = ENCODINGS[encoding](text.encode("utf-8", "surrogateescape"))
-        # An error takes its time.
+        # Checked first, as an exception takes longer.
         return orjson.loads(data) if data.lstrip().startswith((b"{", b'"{')) else None
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""Parts of a record that lie under other names than the tool's, or appear behind the first records."""
+"""Finds parts of records under other names than the tool's, and refuses incomplete keys and values."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -20,10 +20,10 @@ from kcompact.errors import InputError
 
 
 def with_markers(path: str, dialect: Dialect, field_names: Collection[str]) -> Dialect:
-    """The dialect with fields that say how keys or values are encoded, however spelt: ``keyEncoding``.
+    """The dialect with the fields that say something about keys or values, however their names are spelt.
 
-    Those, too, that say why a key or value was not exported, and is no null; of CSV those with the sizes that
-    Kafka's clients give in a record, and -1 for null. Raises InputError where several may say why.
+    These say how it is encoded (``keyEncoding``); why it was not exported, so that it is not null; and in CSV
+    its size as Kafka's clients give it, -1 for null. Raises InputError where several fields may say why.
     """
     names = sorted(field_names)
     has_no_sizes = dialect.layouts == ("csv_lines",) and dialect.key.size is None
@@ -38,14 +38,14 @@ def with_markers(path: str, dialect: Dialect, field_names: Collection[str]) -> D
 
 
 def _named(names: Iterable[str], plain_names: Collection[str]) -> str | None:
-    """The last one of the fields that have one of these names, however they are spelt."""
+    """The last of the fields whose plain name is among these; None if there is none."""
     return ([None] + [name for name in names if plain_name(name) in plain_names])[-1]
 
 
 def marker_names(dialect: Dialect, role: DataRole) -> set[str]:
-    """The plain names of a field that says how keys or values are encoded, which no tool says otherwise.
+    """The plain names that a field with the encoding of keys or values may have.
 
-    Beside ``message`` it may be called ``messageEncoding``.
+    Beside ``message`` it may be called ``messageEncoding``. No names where the dialect fixes the encoding.
     """
     part = dialect.of(role)
     if part.marker:
@@ -58,9 +58,9 @@ def marker_names(dialect: Dialect, role: DataRole) -> set[str]:
 def places_by_name(
     path: str, dialect: Dialect, lacking: Iterable[str], field_names: Collection[str], options: ReadOptions
 ) -> dict[str, str | None]:
-    """Places of the ``lacking`` parts (of topic, partition, offset), where a field has the name of one.
+    """Places of the ``lacking`` parts (topic, offset, timestamp, ...) whose usual names some fields have.
 
-    Whoever joins dumps of several topics adds the topic to each record, whatever the tool writes. Raises
+    Users who join dumps of several topics add the topic to each record, whatever the tool writes. Raises
     InputError where several fields may be a part.
     """
     if dialect.listed:
@@ -74,9 +74,9 @@ def places_by_name(
 
 
 def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
-    """Raise InputError where some values are null and some are not there, as hardly a tool writes a null.
+    """Raise InputError where some values are null and others missing: hardly any tool writes null both ways.
 
-    Confluent's extension of VS Code leaves out what is too large for it.
+    Confluent's extension of VS Code leaves out values that are too large for it.
     """
     place = dialect.value.place
     if dialect.sure or dialect.listed or not place or dialect.value.error or options.tombstone:
@@ -92,10 +92,10 @@ def refuse_absent_values(path: str, dialect: Dialect, sample: list[Row], options
 
 
 def refuse_optionals(path: str, dialect: Dialect, sample: list[Row]) -> None:
-    """Raise InputError where all that is left of keys or values is whether there is one.
+    """Raise InputError where keys or values only say whether there is one, such as ``{"present": true}``.
 
-    So Jackson writes ``Optional`` without its module for it, and all keys were one. An object of one such
-    member may be a value of the user's.
+    Jackson writes ``Optional`` like this without its module for Java 8, and all keys would be one. A value
+    with a single such member may be the user's own data.
     """
     for role in DATA_ROLES:
         values = [*values_at(sample, dialect.of(role).place)]
@@ -119,7 +119,7 @@ _OF_OPTIONALS = {"present", "empty", "defined"}  # isPresent() and isEmpty(); is
 def refuse_taken_apart(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
     """Raise InputError where members of keys or values are columns of their own: ``value.id``, ``value/id``.
 
-    A column that is left of the whole is empty then, as if all were tombstones: pandas' ``json_normalize``.
+    pandas' ``json_normalize`` leaves an empty column for the whole, as if all records were tombstones.
     """
     names = dict.fromkeys(name for row in sample for name in row)
     for role in DATA_ROLES:

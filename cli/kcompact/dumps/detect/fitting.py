@@ -1,7 +1,7 @@
-"""The dialects of the table that a sample can be of: by its fields, their order, and what decodes.
+"""Finds the dialects of the table that fit a sample: by its fields, their order, and whether it decodes.
 
-A dump may be ten thousand small files: what follows from the names of fields alone is worked out once for all
-files that have the same, what follows from their content for every file.
+A dump may be ten thousand small files. Results that follow from names of fields alone are worked out once for
+all files with the same names; those that follow from content, for every file.
 """
 
 from collections.abc import Iterable
@@ -20,8 +20,8 @@ Form = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
 """The names in a row, in order, and those within the objects among its fields."""
 
 FORMS_REMEMBERED = 256
-A_FEW = 2  # of the signs that likely_base64 counts, with the tool's order of fields
-_MANY = 16  # without it
+A_FEW = 2  # enough signs for likely_base64 where fields are in the tool's order
+_MANY = 16  # enough where they are not
 
 
 def forms_of(sample: list[Row]) -> frozenset[Form]:
@@ -58,21 +58,21 @@ def dialects_fitting(layout: str, forms: frozenset[Form]) -> tuple[Dialect, ...]
 
 
 def _fits(dialect: Dialect, field_names: frozenset[str], forms: Iterable[Form]) -> bool:
-    """A dialect without a signature is never found, only named."""
+    """Whether names and order of fields fit a dialect. The user has to name one without a signature."""
     if not dialect.signature or not dialect.signature <= field_names or dialect.lacking & field_names:
         return False
     return dialect.likely_base64 or all(in_order(dialect, names) for names, _ in forms)
 
 
 def in_order(dialect: Dialect, names: Iterable[str]) -> bool:
-    """Whether those of the names that the dialect orders come in its order."""
+    """Whether the names that occur in the dialect's ``order`` come in that order."""
     rank = {name: index for index, name in enumerate(dialect.order)}
     ranks = [rank[name] for name in names if name in rank]
     return ranks == sorted(ranks)
 
 
 def decodes(dialect: Dialect, sample: list[Row]) -> bool:
-    """Whether keys and values are encoded as the dialect says."""
+    """Whether keys and values are encoded, and other parts are written, as the dialect says."""
     parts = (dialect.key, dialect.value)
     is_encoded = all(all_in(part.encoding, sample, part.place) for part in parts)
     if not is_encoded or not _is_of_tool(dialect, sample):
@@ -90,7 +90,7 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
 
 def _is_of_tool(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether timestamps, headers and nulls are of the kinds that the dialect's tool writes."""
-    writes_no_null = "empty" in dialect.value.nulls and not dialect.null_word  # but an empty text
+    writes_no_null = "empty" in dialect.value.nulls and not dialect.null_word  # it writes an empty text
     if writes_no_null and None in values_at(sample, dialect.value.place):
         return False
     are_named = dialect.named_headers and dialect.headers_encoding == "base64"

@@ -1,4 +1,4 @@
-"""Which of the JSON layouts a file has."""
+"""Finds which of the JSON layouts a file has."""
 
 import re
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ def _wrapper(file: Candidate) -> TextShape | None:
 
 
 def _is_glued(file: Candidate, options: ReadOptions) -> bool:
-    """Whether lines are a key and a value that are both JSON: two objects, of which neither is a record."""
+    """Whether each line is a key and a value, both JSON, side by side, and not two records of one form."""
     lines = (line.rstrip(b"\r") for line in islice(_lines(file), _GLUED_LINES))
     line = next(lines, b"")
     if options.dialect is not None or not is_glued(line) or not all(map(is_glued, lines)):
@@ -106,9 +106,9 @@ def _recognised(
 
 
 def _refuse_grouped(path: str, sample: list[Any]) -> None:
-    """Refuse records that lie in lists within a list, as jq's group_by and batches leave them.
+    """Raise InputError for records that lie in lists within a list, as jq's group_by and batches leave them.
 
-    A list of two would be taken for a key and its value. Raises InputError.
+    A list of two records would be taken for a key and its value.
     """
     lists = [item for item in sample if isinstance(item, list)]
     if not any(lists) or not all(isinstance(item, dict) for items in lists for item in items):
@@ -125,7 +125,7 @@ _PAIR = len(("key", "value"))
 
 
 def _as_row(value: Any) -> dict[str, Any] | None:
-    """A sampled record as named fields; pairs by their indexes, but not of what may be an offset."""
+    """A sampled record as fields by name; a pair by its indexes, unless its first item may be an offset."""
     match value:
         case [int() | float(), _]:
             return None
@@ -146,12 +146,12 @@ def _records_in(file: Candidate) -> tuple[bool, Iterator[bytes]]:
 
 
 def _records_in_long_line(file: Candidate, start: int) -> tuple[bool, Iterator[bytes]]:
-    """As ``_records_in``, where a line is longer than the head: one huge record, or many side by side."""
+    """As ``_records_in``, where the head has no line end: one huge record, or many records side by side."""
     end = end_of_first(file.data_path, start, min(file.data_bytes, start + LARGEST_RECORD_BYTES))
     if end is None and file.data_bytes - start > LARGEST_RECORD_BYTES:
         raise InputError(f"{file.path}: byte {start}: {TOO_LARGE}", hint=TOO_LARGE_HINT)
     if end is None:
-        return True, _lines(file)  # it is cut off, which the index tells
+        return True, _lines(file)  # the record is cut off; the index pass reports it
     with Path(file.data_path).open("rb") as source:
         source.seek(start)
         first, following = source.read(end - start), source.read(2)

@@ -1,6 +1,6 @@
-"""Texts that are base64 or hex though nothing says so: by lengths or letters, or as they decode to text.
+"""Recognises base64 and hex that nothing declares: by lengths, letters, or the text that they decode to.
 
-And those that are what Python prints of bytes, and numbers that somebody has rounded.
+Also recognises bytes as Python prints them, and numbers that a program has rounded.
 """
 
 import re
@@ -18,7 +18,7 @@ from kcompact.dumps.records.shown import by_jq, shown
 from kcompact.dumps.text.csv_quoting import Cells
 from kcompact.dumps.text.csv_reader import NULL_TEXTS, may_cut_key
 
-_ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
+_ENOUGH = 16  # bits that must be zero, or characters: by chance in one case of 65,536, or fewer
 _LOOKED_AT = 200
 _ZERO_BITS = {2: 4, 3: 2}  # of the last character of unpadded base64, by length modulo 4
 _PADDED_BITS = 16
@@ -27,8 +27,8 @@ _PADDED_BITS = 16
 def likely_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
     """Whether all of the texts are base64 and it is no accident.
 
-    Either their lengths leave bits that must be zero, which other texts hardly have, or all that they encode
-    is printable text. ``enough`` bits or characters of it are asked for.
+    Either their lengths imply bits that must be zero, which other texts hardly have, or all of them decode to
+    printable text. ``enough`` is the number of such bits, or of characters, that is required.
     """
     distinct = {text for text in islice(texts, _LOOKED_AT) if text}
     decoded = _decoded(distinct)
@@ -40,7 +40,7 @@ def likely_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
 
 
 def may_be_base64(texts: Iterable[str]) -> bool:
-    """Whether there are texts that are all base64, most likely: enough for a note, not to decode them."""
+    """Whether there are texts and all are likely base64: sure enough for a note, not for decoding them."""
     distinct = {text for text in islice(texts, _LOOKED_AT) if text}
     decoded = _decoded(distinct)
     if not decoded:
@@ -65,9 +65,9 @@ def doubtful_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
 
 
 def likely_hex(texts: Iterable[str]) -> bool:
-    """Whether all of the texts are hex in capitals, and it is no accident: even numbers of digits may be one.
+    """Whether all of the texts are hex in capitals, and it is no accident, as with decimals of even length.
 
-    Either there are letters among them, or all that they encode is printable text.
+    Either there are letters among them, or all of them decode to printable text.
     """
     distinct = {text for text in islice(texts, _LOOKED_AT) if text}
     decoded = _decoded(distinct, "hex")
@@ -84,7 +84,7 @@ def _decoded(texts: Iterable[str], encoding: str = "base64") -> list[bytes] | No
 
 
 def is_in_threes(text: str) -> bool:
-    """Whether base64 is of three bytes, or six, ...: then it needs no padding and no bits that are zero."""
+    """Whether base64 is of a multiple of three bytes, so that it has no padding and no bits must be zero."""
     return len(_as_a_line(text)) % 4 == 0
 
 
@@ -98,7 +98,7 @@ def _bits_of(text: str) -> int:
 
 
 def is_printable(data: bytes) -> bool:
-    """Whether bytes are UTF-8 without control characters but line ends and tabs."""
+    """Whether bytes are UTF-8 without control characters, except line ends and tabs."""
     try:
         return all(character.isprintable() or character in "\t\r\n" for character in data.decode())
     except UnicodeDecodeError:
@@ -108,8 +108,8 @@ def is_printable(data: bytes) -> bool:
 def note_on_python_texts(values: Iterable[bytes | None]) -> tuple[str, ...]:
     """A note on columns whose values all look like ``b'...'``, as Python prints bytes.
 
-    ``None`` among them may be null. They are not decoded: columns can hold bytes as they are, so such text
-    may be meant.
+    ``None`` among them may be null. They are not decoded: as columns can hold real bytes, such text may be
+    intended.
     """
     texts = {value.decode("utf-8", "replace") for value in values if value} - {PYTHON_NONE}
     if not texts or not all(map(PYTHON_BYTES.fullmatch, texts)):
@@ -133,7 +133,7 @@ def note_on_base64_columns(dialect: Dialect, rows: list[Row]) -> tuple[str, ...]
 def notes_on_text(
     path: str, dialect: Dialect, cells: list[Cells], delimiter: str, columns: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Notes on keys and values of text without quotes. Raises InputError where they are not the data."""
+    """Notes on keys and values of text without quotes. Raises InputError for addresses of objects."""
     texts = [[None if cell is None else cell.decode("utf-8", "replace") for cell in row] for row in cells]
     rows: list[Row] = [dict(zip(columns, row, strict=False)) for row in texts]
     notes = note_on_base64_columns(dialect, rows)
@@ -160,7 +160,7 @@ def note_on_base64_values(layout: str, dialect: Dialect, sample: list[Row]) -> t
     if is_told or len(texts) < len(values) or not likely_base64(texts):
         return ()
     if likely_base64(texts_among(values_at(sample, dialect.key.place))):
-        return ()  # of both it is spoken elsewhere
+        return ()  # where both look so, ask_for_base64 speaks of both
     likely = f"values look like base64, such as {shown(texts[0])}, and are taken as text: if they are to be"
     if layout == "csv_lines":
         return (f"{likely} decoded, do so first",)
@@ -171,7 +171,7 @@ def note_on_base64_values(layout: str, dialect: Dialect, sample: list[Row]) -> t
 def notes_on_printed_bytes(dialect: Dialect, encoded: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Notes on bytes that a program printed; ``encoded`` is the dialect with the encodings of the sample.
 
-    Python's are decoded, though nothing but their shape tells; those of databases are taken as text.
+    Bytes as Python prints them are decoded by their form alone; those of databases are taken as text.
     """
     of_python = [f"{role}s" for role in DATA_ROLES if encoded.of(role).encoding == "python"]
     if encoded.headers_encoding == "python" and len(of_python) < len(DATA_ROLES):
@@ -202,7 +202,7 @@ _OF_DATABASES = (
         "to_base64(...)",
     ),
 )
-"""How a database prints bytes, in words too, and its function that prints them as base64."""
+"""Bytes as a database prints them: a pattern, a description, and the function that gives base64 instead."""
 PYTHON_NONE = "None"
 PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 
@@ -214,17 +214,17 @@ _ROUNDED = re.compile(
 
 
 def is_rounded_text(key: Any) -> bool:
-    """Whether a cell is a number as a spreadsheet or pandas writes it that had to round it."""
+    """Whether a cell is a number in the form of those that a spreadsheet or pandas has rounded."""
     return isinstance(key, str) and _ROUNDED.fullmatch(key) is not None
 
 
 def is_rounded_number(key: Any) -> bool:
-    """Whether a number of JSON has a fraction, or an exponent, and is too large for all whole ones."""
-    return isinstance(key, float) and 2**53 <= abs(key) < 2**64  # beyond, whole numbers are floats here, too
+    """Whether a JSON number has a fraction or an exponent, and is too large for a double to be exact."""
+    return isinstance(key, float) and 2**53 <= abs(key) < 2**64  # from there on, integers become floats, too
 
 
 def with_encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> Dialect:
-    """With encodings of keys and values that the dialect leaves to its tool's users, and what null is then.
+    """The dialect with the encodings that it leaves to its tool's users, and the word for null beside these.
 
     Raises InputError.
     """
@@ -246,7 +246,7 @@ def with_encodings(path: str, dialect: Dialect, sample: list[Row], options: Read
 
 
 def _has_printed_headers(dialect: Dialect, sample: list[Row]) -> bool:
-    """Whether headers' values were left to what prints bytes, as ``json.dumps(..., default=str)`` does."""
+    """Whether header values are bytes as Python prints them, such as by ``json.dumps(..., default=str)``."""
     is_open = dialect.headers_encoding == "text" and not (dialect.sure or dialect.byte_exact)
     return is_open and _all_texts_match(PYTHON_BYTES, texts_of_headers(values_at(sample, dialect.headers)))
 
@@ -254,7 +254,7 @@ def _has_printed_headers(dialect: Dialect, sample: list[Row]) -> bool:
 def null_seen(dialect: Dialect, encoded: Dialect, sample: list[Row]) -> str | None:
     """The word for null of ``encoded`` where a sampled key or value is that word, else that of ``dialect``.
 
-    Offsets that are texts are taken for ClickHouse's, whose word then counts; KafkaJS writes them so, too.
+    Where offsets are texts, ``encoded`` has ClickHouse's word for null, but KafkaJS writes such offsets, too.
     """
     word = encoded.null_literal
     is_seen = any(word in values_at(sample, dialect.of(role).place) for role in DATA_ROLES)
@@ -289,7 +289,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def _is_json(key: Any) -> bool:
-    """Whether a key is a JSON value other than a string, or an object that stands for bytes."""
+    """Whether a key is a JSON value, but neither null, nor a string, nor an object that stands for bytes."""
     if isinstance(key, dict):
         if "isPayloadNull" in key:
             return not key["isPayloadNull"] and not isinstance(key.get("payload"), str)

@@ -1,4 +1,4 @@
-"""Lines that another program began: docker compose, ``grep -H``, ``cat -n``, Flink's ``print()``, a log."""
+"""Refuses lines with a prefix of docker compose, ``grep -H``, ``cat -n``, Flink's ``print()`` or a log."""
 
 import re
 from typing import Any
@@ -17,9 +17,9 @@ _PREFIXES = (
     (re.compile(rb"(?=[ \d]{6}\t)( +[1-9]\d*)\t"), "cat -n", "cut -f2- FILE > NEW"),
     (re.compile(rb"(?:[\w.-]+:)?[1-9]\d*(>) "), "Flink's print()", "sed 's/^[^ >]*> //' FILE > NEW"),
 )
-"""Beginnings of lines, the program that writes them, and the command that takes them away.
+"""Patterns of prefixes, the program that writes each, and the command that removes it.
 
-The group is the same in all lines, or a number that is counted on.
+A pattern's group is the same text in all lines, or a number that increases by one from line to line.
 """
 _PLACE = ("topic", "partition", "offset")
 
@@ -39,7 +39,7 @@ def refuse_prefixed_lines(path: str, lines: list[bytes], options: ReadOptions) -
 
 
 def _is_one(matches: list[re.Match[bytes]]) -> bool:
-    """Whether all are the same, or numbers counted on."""
+    """Whether the groups of all matches are the same, or numbers that increase by one."""
     texts = [match[1] for match in matches]
     if not texts[0].strip().isdigit():
         return len(set(texts)) == 1
@@ -49,7 +49,8 @@ def _is_one(matches: list[re.Match[bytes]]) -> bool:
 def refuse_prefixed_records(path: str, lines: list[bytes], options: ReadOptions) -> None:
     """Raise InputError where most lines are records of JSON with something before them.
 
-    Taken for a key, it would be the same for all, or another for each. Values may look like that, too.
+    If that text were taken for the key, all records would have the same key, or each a different one. It may
+    be the key, too, with the JSON as its value, so the hint has options for both.
     """
     records = [line for line in lines if _is_record(line)]
     if options.says_what_lines_are or 2 * len(records) <= len(lines):
@@ -64,7 +65,7 @@ def refuse_prefixed_records(path: str, lines: list[bytes], options: ReadOptions)
 
 
 def _is_record(line: bytes) -> bool:
-    """Whether an object that tells where it was in Kafka, with a key or a value, follows something else."""
+    """Whether a line is some text and a JSON object with a record's place in Kafka and its key or value."""
     start = line.find(b"{")
     try:
         document: Any = orjson.loads(line[start:]) if start > 0 else None

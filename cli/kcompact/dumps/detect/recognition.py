@@ -1,4 +1,4 @@
-"""Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
+"""Recognises a file from its first bytes: its layout and dialect, with notes on assumptions."""
 
 import re
 from contextlib import suppress
@@ -73,17 +73,18 @@ def recognise(
 def recognise_beside(
     path: str, data_path: str, options: ReadOptions, neighbour: DumpFile
 ) -> Recognised | None:
-    """A file by its first records alone; None: it is to be looked at as any other. Raises OSError.
+    """Recognise a file by its first records alone, or return None where it needs the thorough look.
 
-    A file whose first records are written as those of its ``neighbour`` in a dump is taken to go on so, too:
-    a thorough look at each of ten thousand small files would take as long as to read them.
+    A file whose first records are written like those of its ``neighbour`` in the dump is assumed to go on
+    like it: a thorough look at each of ten thousand small files would take as long as reading them. Raises
+    OSError.
     """
     if neighbour.layout not in _TOLD_AT_A_GLANCE:
         return None
     file = _beginning(path, data_path)
     if container_in(file.head) is not None or is_of_wide_characters(file.head):
         return None
-    with suppress(InputError):  # what is wrong with a file is for the thorough look to say
+    with suppress(InputError):  # the thorough look reports errors
         glance = _recognised(file, options)
         if _facts(glance) == _facts(neighbour):
             return replace(glance, data_bytes=glance.data_bytes or file.data_bytes)
@@ -91,7 +92,7 @@ def recognise_beside(
 
 
 def _beginning(path: str, data_path: str) -> Candidate:
-    """A file with so much of its beginning as shows some records, however long these are."""
+    """A file with a short beginning, or a longer one where the short one holds too few lines."""
     few_bytes, more_bytes = _GLANCES_BYTES
     file = candidate(path, data_path, few_bytes)
     has_enough = file.whole or file.head.count(b"\n") >= _GLANCE_LINES
@@ -123,13 +124,13 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
         notes = (*notes, "--delimiter is not used: the records are JSON, not columns of text")
     if not notes:
         return recognised
-    begin = recognised.shape.begin  # to be that of the output, which the tool's lines are no part of
+    begin = recognised.shape.begin  # an output begins with it, but not with the tool's lines
     shape = replace(recognised.shape, begin=begin[: whole.start] + begin[file.start :])
     return replace(recognised, shape=shape, data_bytes=file.data_bytes, notes=(*recognised.notes, *notes))
 
 
 def _without_lines_of_tool(file: Candidate) -> tuple[Candidate, tuple[str, ...]]:
-    """The file from its first record to its last, and notes on what a tool says before and behind them."""
+    """The file from its first record to its last, and notes on a tool's lines before and after these."""
     data_bytes, lines = end_of_records(file.tail, file.data_bytes)
     notes = (note_on_end(file.tail, lines),) if lines else ()
     if lines:
@@ -141,7 +142,7 @@ def _without_lines_of_tool(file: Candidate) -> tuple[Candidate, tuple[str, ...]]
 
 
 def _refuse_other_formats(file: Candidate) -> None:
-    """Raise InputError for what begins as no dump does."""
+    """Raise InputError for a file that begins like a format that kcompact does not read."""
     if (container := container_in(file.head)) is not None:
         raise InputError(
             f"{file.path}: compressed twice ({container} inside)",
@@ -168,7 +169,7 @@ def _facts(file: Recognised | DumpFile) -> tuple[str, Dialect, Any]:
 
 
 def _refuse_misnamed(file: Candidate) -> None:
-    """Raise InputError for a file that its name calls Avro or Parquet, and that does not begin so."""
+    """Raise InputError for a file that is Avro or Parquet by its name, but not by its first bytes."""
     if not any(name in file.path.lower() for name in _NAMED):
         return
     _, suffixes = split_suffixes(PurePath(file.path).name)
@@ -181,7 +182,7 @@ def _refuse_misnamed(file: Candidate) -> None:
 
 
 _PACKED_BY_HADOOP = {".deflate": b"x\x9c", ".snappy": b"\0", ".lz4": b"\0"}
-"""How files begin that Spark and Hadoop pack and name so: zlib's bytes, or blocks behind their lengths."""
+"""By suffix, how files begin that Spark and Hadoop have packed: a zlib header, or the length of a block."""
 _NAMED = {"avro": "an Avro file", "parquet": "a Parquet file"}
 _LOOKED_AT_BYTES = 64
 _BINARY_HINT = (
@@ -203,8 +204,8 @@ def _is_json_lines(file: Candidate) -> bool:
 def _is_text(file: Candidate, options: ReadOptions) -> bool:
     """Whether a file that begins like JSON is text: the user names its columns, or its keys are JSON.
 
-    So it is where a name in brackets stands before each line, as kubectl logs --prefix writes it, or keys
-    are Kafka Streams' with their windows, ``[key@start/end]``, or Java's addresses of arrays, ``[B@1b6d``.
+    It is text, too, if a name in brackets stands before each line, as kubectl logs --prefix writes it, or if
+    keys are windowed keys of Kafka Streams, ``[key@start/end]``, or addresses of Java arrays, ``[B@1b6d``.
     """
     if options.columns or looks_like(file.body) is not None or _IN_BRACKETS.match(file.body):
         return True
@@ -223,11 +224,11 @@ _CONVERTED_LINE = re.compile(
 
 
 _INTO_SCALARS = ("topic.", "partition.", "offset.", "timestamp.")
-"""How the names of fields begin that such a line cannot have."""
+"""Beginnings of dotted paths that such a line cannot have, as its topic, partition, ... are no objects."""
 
 
 def _is_converted(body: bytes) -> bool:
-    """Whether kcompact wrote the first line: scripts write records that begin alike, and go on otherwise."""
+    """Whether kcompact wrote the first line. Lines of scripts may begin like it, but have other members."""
     if not _CONVERTED_LINE.match(body):
         return False
     with suppress(ValueError):  # a line that is cut off
@@ -236,7 +237,7 @@ def _is_converted(body: bytes) -> bool:
 
 
 def _is_base64(file: Candidate) -> bool:
-    """Whether keys and values of most lines are base64, and none says so, as kcompact does."""
+    """Whether keys and values of most lines are base64, and no line declares it, as kcompact's lines do."""
     texts: list[str] = []
     for line in islice(lines_in(file.body, whole=file.whole), SAMPLE_RECORDS):
         with suppress(ValueError):
@@ -249,9 +250,9 @@ def _is_base64(file: Candidate) -> bool:
 
 
 def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
-    """Options without those that describe what another tool wrote, if kcompact wrote this file.
+    """The options, without those that describe another tool's output if kcompact wrote this file.
 
-    ``verify`` is given a dump and what it was converted to, and one set of options for both.
+    ``verify`` is given one set of options for two dumps, a tool's and the one that kcompact converted it to.
     """
     header, *lines = (line.removesuffix(b"\r") for line in file.body.split(b"\n", 2)[:2])
     is_avro = b'"name":"KafkaRecord","namespace":"kcompact"' in file.head[:_SCHEMA_BYTES]
@@ -260,12 +261,12 @@ def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
     if is_own(header, []):  # pandas or others have written it anew
         tombstone = options.tombstone
         if options.may_be_converted and (tombstone or "").startswith("literal:"):
-            tombstone = f"missing,{tombstone}"  # kcompact's own null, whatever the dump before has
+            tombstone = f"missing,{tombstone}"  # kcompact leaves null cells empty, whatever BEFORE has
         fields = options.for_converted.fields
         return replace(options, tombstone=tombstone, dialect=None, columns=(), delimiter=None, fields=fields)
     if not _is_converted(file.body):
         return options
-    dialect = BY_NAME.get(options.dialect or "")  # none of the dump before, where that is Avro or Parquet
+    dialect = BY_NAME.get(options.dialect or "")  # None for dialects of Avro and Parquet
     places = dialect.places.values() if dialect else ()
     named = [place for place in (*options.fields.values(), *places) if place]
     names = {place if place.startswith(_INTO_SCALARS) else place.partition(".")[0] for place in named}

@@ -1,4 +1,4 @@
-"""CSV and text: with a header line, with columns that the user names, or as tools label them."""
+"""Recognises CSV and text: with a header line, with columns that the user names, or with a tool's labels."""
 
 from dataclasses import replace
 from itertools import islice
@@ -99,7 +99,7 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
 
 
 def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
-    """The user named the columns; a first line that repeats the names is a header line."""
+    """Recognise text whose columns the user named; a first line that repeats the names is a header line."""
     separator = _separator(file, options)
     line, newline, _ = file.body.partition(b"\n")
     dialect = with_options(forced(options.dialect or ("console-consumer" if separator else "text")), options)
@@ -169,7 +169,7 @@ def _named(path: str, dialect: Dialect, options: ReadOptions) -> Dialect:
 
     key = replace(dialect.key, size=called("keysize", "keylength"))
     value = replace(dialect.value, size=called("valuesize", "valuelength"))
-    # --fields timestamp= : there is none
+    # An empty name (--fields timestamp=) says that there is no such part.
     places = {role: options.fields.get(role, called(*names)) or None for role, names in ALIASES.items()}
     return replace(dialect, key=key, value=value).with_places(places)
 
@@ -182,7 +182,7 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
     if separator == ":":
         refuse_colons(file.path, lines[0])
     if separator is None or not readings:
-        all_lines = [b""] * file.head.count(b"\n", 0, file.start)  # of the tool, before the first record
+        all_lines = [b""] * file.head.count(b"\n", 0, file.start)  # a tool's lines, to keep line numbers
         all_lines += [line.removesuffix(b"\r") for line in lines_in(file.body, whole=file.whole)]
         refuse_labels(file.path, all_lines, separator or options.delimiter)
         return None
@@ -248,7 +248,7 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
 def _csv(
     file: Candidate, dialect: Dialect, columns: tuple[str, ...], delimiter: str, start: int
 ) -> Recognised:
-    """Raises InputError for a part of the records that several columns may be."""
+    """The result for CSV or text. Raises InputError where several columns have the name of one part."""
     places = (*dialect.places.values(), dialect.key.size, dialect.value.size)
     if twice := next((name for name in places if name and columns.count(name) > 1), None):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Text that is not read: the format that it looks like, and what to do instead."""
+"""Errors for text that kcompact does not read: the format that it looks like, and the remedy."""
 
 import re
 from functools import cache
@@ -13,13 +13,13 @@ from kcompact.errors import InputError, NoRecordsError
 
 
 def looks_like(body: bytes) -> tuple[str, str] | None:
-    """The name of a format that is known, and not read, and what to do instead; None for any other."""
+    """The name of a known format that is not read, and the remedy; None for any other text."""
     return next((kind for pattern, kind in _patterns() if pattern.match(body)), None)
 
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[bytes], tuple[str, str]]]:
-    """Compiled once: ``re`` looks each up, which takes as long as to match it."""
+    """The patterns, compiled once: a look-up in the cache of ``re`` would take as long as the match."""
     return [(re.compile(pattern), kind) for pattern, kind in _LOOKS_LIKE.items()]
 
 
@@ -50,7 +50,7 @@ def refuse_batches_alone(file: Candidate) -> None:
 
 
 def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
-    """The error for text that nobody knows; ``lines`` are the first ones, without their ends."""
+    """The error for text in no known format; ``lines`` are its first ones, without their line ends."""
     kind = looks_like(body) or _printed(lines)
     if kind is not None:
         name, hint = kind
@@ -88,7 +88,7 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
 
 
 def _printed(lines: list[bytes]) -> tuple[str, str] | None:
-    """As ``looks_like``, of what programs print about records that they consume."""
+    """As ``looks_like``, for text that programs print about records that they consume."""
     if tell_places(lines):
         return "sentences of a program that tell where its records are from", EXPORT_HINT
     if lines and all(map(_OBJECT.match, lines)):
@@ -101,7 +101,7 @@ _OBJECT = re.compile(rb"[A-Z]\w+ ?[\[({] ?\w+ ?[=:]")  # Java's records, Scala's
 
 
 def is_binary(lines: list[bytes]) -> bool:
-    """Whether a line holds what no text does."""
+    """Whether a line holds a zero byte, as no text does."""
     return any(b"\0" in line for line in lines)
 
 

@@ -10,7 +10,7 @@ ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "
 DataRole = Literal["key", "value"]
 DATA_ROLES: tuple[DataRole, ...] = ("key", "value")
 ERRORS: dict[DataRole, str] = {"key": "key_error", "value": "value_error"}
-"""Fields that may say why a record has no key or no value, as ``Dialect.judging`` has them."""
+"""The names under which ``Dialect.judging`` has the fields that may say why a key or value is missing."""
 JSON = ("json_lines", "json_objects", "json_array")
 TYPED = {"avro", "parquet"}
 
@@ -19,8 +19,8 @@ QUOTING: Quoting = "quoting"
 """Instead of a count: how cells are quoted shows whether the tool tells null from empty (``doubts.py``)."""
 
 NullForm = Literal["missing", "empty", "null", "literal"]
-"""A field that is not there, one of length zero, JSON's null where ``Dialect.empty_as_null``, or the text
-``Dialect.null_literal``.
+"""How null may be written: no field; a field of length zero; JSON's null, where ``Dialect.empty_as_null``; or
+the text ``Dialect.null_literal``.
 """
 
 
@@ -30,13 +30,13 @@ class DataField:
 
     place: str | None  # a dotted path; None: the dump never has it
     encoding: str = "text"  # a name in encodings.ENCODINGS
-    nulls: frozenset[NullForm] = frozenset({"missing"})  # but "literal"; the other forms are empty
+    nulls: frozenset[NullForm] = frozenset({"missing"})  # read as null (but "literal"); others are empty
     doubtful: frozenset[NullForm] = frozenset()  # forms that the tool writes for more than one thing
-    # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all;
-    # or QUOTING.
+    # The name of a count (of reading.py) that, if it is not 0, shows that the tool does write null and
+    # empty in different ways; or QUOTING.
     settled_by: CountName | Quoting | None = None
-    # Fields beside it.
-    error: str | None = None  # where this one is present, it could not be decoded
+    # Names of fields beside the key or value, None where there is none.
+    error: str | None = None  # present where the key or value could not be decoded
     marker: str | None = None  # how it is encoded: true or "base64", "hex"
     base64: str | None = None  # stands in for it, as base64, where it is no UTF-8
     size: str | None = None  # tells null (-1) from empty (0)
@@ -46,10 +46,10 @@ class DataField:
 class Dialect:
     """One row of the dialect table; as part of a DumpFile, with the user's options worked in.
 
-    Roles name the fields as dotted paths ("metadata.offset"), None: the dump never has it; those of keys and
-    values have rules of their own. ``signature`` holds paths that must occur in the file's first records,
-    ``lacking`` paths that must not. ``order`` is the order in which the tool writes its fields: it tells
-    apart tools that write the same names.
+    ``topic`` to ``headers`` hold the fields of the roles, as dotted paths ("metadata.offset"; None: the dump
+    never has it), for keys and values with further rules. ``signature`` holds paths that must occur in the
+    file's first records, ``lacking`` paths that must not. ``order`` is the order in which the tool writes its
+    fields, which tells it apart from tools that write the same names.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Dialect:
     signature: frozenset[str] = frozenset()
     lacking: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
-    likely_base64: bool = False  # keys and values must look like it; the order of fields is a sign more
+    likely_base64: bool = False  # keys and values must look like it, less surely if fields are in ``order``
     text_timestamps: bool = False  # timestamps must be texts, and their types, if any, numbers
     sure: bool = True  # the signature occurs nowhere else
 
@@ -82,13 +82,13 @@ class Dialect:
     is_zoneless: bool = False  # timestamps are of a column whose type says that no zone is known
 
     null_literal: str | None = None  # text that stands for null
-    literal_keys: bool = True  # ... as a key, too, and not for itself
+    literal_keys: bool = True  # it stands for null as a key, too; False: such a key is text
     null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON
-    empty_as_null: bool = False  # a JSON null is what is empty, too
+    empty_as_null: bool = False  # the tool writes empty keys and values as JSON nulls, too
     has_markers: bool = False  # markers of transactions, and what was aborted, are records like any other
 
-    delete_flag: str | None = None  # a field that is false in all first records, and may tell of deletes
-    late_names: tuple[tuple[str, str], ...] = ()  # (role, member): JSON in which no first record had it
+    delete_flag: str | None = None  # a field that is false in all first records, and may mark later deletes
+    late_names: tuple[tuple[str, str], ...] = ()  # (role, member) that no first record of JSON had
     listed: bool = False  # a record is a JSON array; roles are indexes
     labelled: bool = False  # cells such as ``Partition:0``
     key_fields: tuple[str, ...] = ()  # paths below the value, which make the key (--key-field)
@@ -114,7 +114,7 @@ class Dialect:
         return self.key if role == "key" else self.value
 
     def with_data(self, role: DataRole, data: DataField) -> "Dialect":
-        """With other rules for keys, or for values."""
+        """The dialect with other rules for keys, or for values."""
         return replace(self, key=data) if role == "key" else replace(self, value=data)
 
     @property
@@ -124,7 +124,7 @@ class Dialect:
         return dict(zip(ROLES, (*places, self.key.place, self.value.place, self.headers), strict=True))
 
     def with_places(self, places: Mapping[str, str | None]) -> "Dialect":
-        """With other places of parts, by role; the same object where they are the same."""
+        """The dialect with other places of parts, by role; the same object where nothing changes."""
         if not places.items() - self.places.items():
             return self
         key = replace(self.key, place=places.get("key", self.key.place))
@@ -134,7 +134,7 @@ class Dialect:
 
     @property
     def judging(self) -> dict[str, str | None]:
-        """The fields that may say that a record cannot be taken as it stands."""
+        """The fields that may say that a record is a delete, or why its key or value is missing."""
         errors = {name: self.of(role).error for role, name in ERRORS.items()}
         return {"delete_flag": self.delete_flag, **errors}
 
@@ -145,12 +145,12 @@ class Dialect:
 
     @property
     def reads_values(self) -> bool:
-        """Whether only a record's value tells its key, or whether it is a tombstone."""
+        """Whether a record's value has to be read to know its key, or whether it is a tombstone."""
         return bool(self.key_fields) or self.cdc is not None
 
     @property
     def null_words(self) -> tuple[str, ...]:
-        """The texts that stand for null: those of tools that print lines in either case."""
+        """The texts that stand for null; for tools that print lines, also the one in capital letters."""
         if self.null_literal is None:
             return ()
         is_of_lines = "literal" in self.value.doubtful and "csv_lines" in self.layouts
@@ -158,7 +158,7 @@ class Dialect:
 
     @property
     def sure_nulls(self) -> frozenset[NullForm]:
-        """Forms known to be a null value alone, whatever the user says, which may be about another dump."""
+        """Forms that always mean null, whatever ``--tombstone`` says, which may be meant for another dump."""
         return self.value.nulls - self.value.doubtful if self.sure else frozenset()
 
     @property
@@ -170,23 +170,24 @@ class Dialect:
     def in_order(self) -> bool:
         """Whether a record can only be read with all that come before it in its file.
 
-        Without offsets they are numbered; a tombstone without a key is that of the delete before it.
+        Records without offsets are numbered; a tombstone without a key belongs to the delete before it.
         """
         return self.offset is None or (self.cdc is not None and bool(self.key_fields))
 
 
-# What rows of the tables are written with.
+# Functions for the rows of the tables of dialects.
 
 
 def names(text: str) -> frozenset[str]:
-    """Fields, for ``signature`` and ``lacking``."""
+    """The names in a text, between blanks, for ``signature`` and ``lacking``."""
     return frozenset(text.split())
 
 
 def fields(text: str = "", **rules: Any) -> dict[str, Any]:
-    """Roles that have other fields than their own name, or none: ``"topic= value=payload Offset"``.
+    """Arguments of a Dialect, from roles whose fields have other names: ``"topic= value=payload Offset"``.
 
-    A field alone has the role that its name is in small letters. ``rules`` hold for keys and values alike.
+    ``topic=``: there is no such field. A field alone, ``Offset``, has the role of its name in small letters.
+    ``rules`` are arguments of a DataField, for keys and values alike.
     """
     named = (word.partition("=") if "=" in word else (word.lower(), "", word) for word in text.split())
     places: dict[str, Any] = {role: field or None for role, _, field in named}
@@ -195,7 +196,7 @@ def fields(text: str = "", **rules: Any) -> dict[str, Any]:
 
 
 def forms(*of_null: NullForm) -> frozenset[NullForm]:
-    """For ``nulls`` and ``doubtful``."""
+    """A set of forms, for ``nulls`` and ``doubtful``."""
     return frozenset(of_null)
 
 
@@ -203,4 +204,4 @@ CSV_DOUBTS: dict[str, Any] = {
     "doubtful": forms("missing", "empty"),  # nothing, or "" where a tool quotes every text
     "settled_by": QUOTING,
 }
-"""Of CSV with quotes whose tool is not known."""
+"""Rules for keys and values in CSV with quotes whose tool is not known."""

@@ -20,7 +20,7 @@ SINKS = (
     Dialect(
         name="spark-json",
         tool="Spark's Kafka source written as JSON",
-        signature=names("offset timestamp timestampType"),  # whichever columns a partitioned folder names
+        signature=names("offset timestamp timestampType"),  # others may be in names of folders (partitionBy)
         lacking=names("key_encoding value_encoding"),  # of kcompact's own lines
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
         likely_base64=True,
@@ -35,7 +35,7 @@ SINKS = (
         lacking=names("key_encoding value_encoding"),
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
         text_timestamps=True,
-        sure=False,  # of the encodings of keys and values, which spark-json shares the names with
+        sure=False,  # spark-json has the same names, with other encodings of keys and values
         **fields("timestamp_type=timestampType"),
         headers_encoding="base64",  # a cast of the key and value leaves the headers' values binary
     ),
@@ -179,7 +179,7 @@ PLAIN = (
 )
 
 
-_ENVELOPE = frozenset({"key", "Key", "offset", "Offset"})  # of a record, in which an event would be the value
+_ENVELOPE = frozenset({"key", "Key", "offset", "Offset"})  # signs of a record, with an event as its value
 
 
 def _events(name: str, tool: str, cdc: str, *signature: str) -> Dialect:
@@ -218,4 +218,4 @@ CHANGE_EVENTS = (
     _events("canal", "Canal's FlatMessage", "canal", "database", "table", "type", "data", "isDdl"),
     _events("maxwell", "Maxwell", "maxwell", "database", "table", "type", "data", "ts"),
 )
-"""Read with ``--key-field``; with ``--cdc``, too, deletes count as tombstones. Mongo's may be Debezium's."""
+"""Events without a record around them, read with ``--key-field``. With ``--cdc``, deletes are tombstones."""

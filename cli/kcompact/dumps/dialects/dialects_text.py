@@ -31,7 +31,7 @@ CSV_DIALECTS = (
     _csv(
         name="spark-csv-hex",
         tool="Spark 4's Kafka source written as CSV, binary columns",
-        signature=names("key value offset"),  # whichever columns a partitioned folder names
+        signature=names("key value offset"),  # others may be in names of folders (partitionBy)
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
         **fields("timestamp_type=timestampType", encoding="spark-hex"),
         quoting="backslash",
@@ -41,10 +41,10 @@ CSV_DIALECTS = (
         tool="Spark's Kafka source written as CSV, cast to strings",
         signature=names("key value topic partition offset timestamp timestampType"),
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
-        # An empty text may be null by its option quoteAll.
+        # With Spark's option quoteAll, an empty text may be null.
         **fields("timestamp_type=timestampType", doubtful=forms("empty"), settled_by=QUOTING),
         quoting="backslash",
-        sure=False,  # of the encodings of keys and values
+        sure=False,  # the encodings of keys and values are open
         notes=("Spark trims blanks around keys and values when it writes CSV",),
     ),
     _csv(

@@ -1,4 +1,4 @@
-"""Which fields or columns are the parts of a record: by their names alone, where no table knows the tool."""
+"""Finds the fields or columns for the parts of a record by names alone, where no table knows the tool."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +81,7 @@ def _notes_on_headers(places: dict[str, Any]) -> tuple[str, ...]:
 def _named_places(
     names: Sequence[str], *, are_bare: bool = False
 ) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """The fields whose names are those of each part, and the first of each; None where there is none.
+    """By role, all fields that may be it by their names, and the first of them, None where there is none.
 
     ``are_bare``: values are whole records, without an envelope.
     """
@@ -95,7 +95,7 @@ def _named_places(
 
 
 def _numbers_of_dotnet(names: Iterable[str]) -> dict[str, str]:
-    """The members such as ``Offset.Value`` that hold the numbers of objects, as .NET's client writes them."""
+    """By object that .NET's client writes (``Offset``), the member with its number (``Offset.Value``)."""
     return {
         outer: name
         for name in names
@@ -108,7 +108,7 @@ _NUMBERS_OF_DOTNET = {"partition.value", "offset.value", "timestamp.unixtimestam
 
 
 def refuse_no_timestamp(path: str, column: str | None, kind: str) -> None:
-    """Raise InputError for a column of times that are no points in time, as its type says."""
+    """Raise InputError for a column of timestamps whose type is not one of points in time."""
     raise InputError(
         f"{path}: the timestamp is the column {name_list([column or ''])} of type {kind}, no point in time",
         hint="write it as a timestamp, or as whole milliseconds since 1970; or name another column with"
@@ -159,7 +159,7 @@ class Columns:
         return self.layout.capitalize()
 
     def find(self, aliases: tuple[str, ...]) -> str | None:
-        """The column that has one of the names, the first of them that occurs."""
+        """The column called by the first of the ``aliases`` that occurs; None if none does."""
         by_plain = {plain_name(name): name for name in reversed(self.names)}
         return next((by_plain[alias] for alias in aliases if alias in by_plain), None)
 
@@ -176,8 +176,8 @@ def column_dialect(
 ) -> Dialect:
     """``base`` with the columns as its roles, and the user's options. Raises InputError.
 
-    ``--key-field`` names fields of the value, which has its records' columns itself where there is no other
-    (``""``); with ``key_is_column`` a single one is a column like others.
+    ``--key-field`` names fields of the value, which is the whole row where no column has the values. With
+    ``key_is_column``, a single such field that is a column becomes the place of the key.
     """
     options = with_dotted_names(options, columns.names)
     are_bare = bool(options.key_fields or options.cdc) and not value_place(columns, options)
@@ -223,7 +223,7 @@ def written_by(
 
 
 def _check(columns: Columns, dialect: Dialect) -> None:
-    """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
+    """Raise InputError for schemas without a key or a value, except in Lenses' files of tombstones."""
     path, format_ = columns.path, columns.format
     fields = f"(fields: {name_list([name for name in columns.names if '.' not in name])})"
     for dotted in dialect.places.values():

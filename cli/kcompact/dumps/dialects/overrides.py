@@ -1,4 +1,4 @@
-"""The user's options about a dump take the place of its dialect's rules."""
+"""Works the user's options about a dump into its dialect, where they replace the dialect's rules."""
 
 import re
 from collections.abc import Collection
@@ -32,7 +32,8 @@ def forced(name: str) -> Dialect:
 def with_dotted_names(options: ReadOptions, names: Collection[str]) -> ReadOptions:
     r"""The options with ``--fields`` as paths, where a field's own name has dots: ``kafka\.key``.
 
-    Without the backslash, too, where no path leads there. ``names`` are paths; of columns, names as they are.
+    The backslash may be left out where no path is spelt so without it. ``names`` are those of the sample:
+    paths, or names of columns as they are.
     """
     if not options.fields:
         return options
@@ -59,7 +60,7 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
     if options.canonical_keys:
         dialect = replace(dialect, canonical_keys=True)
     if options.key_fields:
-        # In change events those of the row, whichever of its places is named.
+        # In change events they are fields of the row, with or without the object that holds it.
         key_fields = (_ROW.sub("", name) if options.cdc else name for name in options.key_fields)
         dialect = replace(dialect, key_fields=tuple(key_fields))
     if options.missing_key is not None:
@@ -74,7 +75,7 @@ def _with_missing_key(dialect: Dialect, meaning: str) -> Dialect:
     if meaning not in {"null", "empty", "text"}:
         raise InputError(f"--missing-key {meaning}", hint="it is null, empty or text")
     key, same = dialect.key, forms("missing", "null")
-    # Whether what is empty in quotes is null, too, a sample of the rows says: text_recognition.py.
+    # Whether an empty cell in quotes is null, too, is decided by a sample of rows: text_recognition.py.
     is_doubtful = "empty" in key.doubtful and key.settled_by != QUOTING
     if is_doubtful or TYPED.issuperset(dialect.layouts):
         same |= forms("empty")

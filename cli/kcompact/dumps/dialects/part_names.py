@@ -1,4 +1,4 @@
-"""Names of a record's parts where no table knows the tool, and what is asked where they leave it open."""
+"""Names for the parts of a record where no table knows the tool, and questions where names do not decide."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "value": ("value", "payload", "message", "content", "kafka value"),
     "headers": ("headers", "header", "kafka headers", "kafka header"),
 }
-"""Names seen, in words: writers join these by ``_``, ``-`` or capital letters."""
+"""Names seen in dumps, as words, which writers join by ``_``, ``-`` or capital letters."""
 
 
 @lru_cache(NAMES_REMEMBERED)
@@ -40,11 +40,11 @@ def plain_name(name: str) -> str:
 
 
 ALIASES = {role: tuple(dict.fromkeys(map(plain_name, names))) for role, names in NAMES.items()}
-"""The same without case, blanks, brackets, ``_``, ``-``, ``#``, ``$``: so fields are compared."""
+"""NAMES without case, blanks, brackets, ``_``, ``-``, ``#``, ``$``; fields are compared in this form."""
 
 
 def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
-    """The fields that may be each part of a record: those of its likeliest name, however it is spelt."""
+    """By role, the fields that may be it: those with its likeliest name that occurs, however spelt."""
     by_plain: dict[str, list[str]] = {}
     for name in names:
         by_plain.setdefault(plain_name(name), []).append(name)
@@ -111,7 +111,7 @@ def refuse_windows(
 ) -> None:
     """Raise InputError for windows beside the keys, as ksqlDB shows them: in Kafka they are part of a key.
 
-    Without it, the records of one window would supersede those of another.
+    Without the window, the records of one window would supersede those of another.
     """
     key = places["key"]
     windows = [name for name in _beside_parts(places, names) if _WINDOW.fullmatch(_innermost(name))]
@@ -131,7 +131,7 @@ _WINDOW = re.compile(r"window(?:start|end)?(?:ms|ts|time|timestamp)?")
 def refuse_marks(path: str, names: Iterable[str], value: str | None, options: ReadOptions) -> None:
     """Raise InputError for fields beside a value that tell which records are deletes, as in changelogs.
 
-    Read as records like others, what they delete would stay.
+    If these were read as ordinary records, the rows that they delete would stay.
     """
     names = [*names]
     if names and value and "value" not in options.fields and not options.key_fields and options.cdc is None:
@@ -140,7 +140,7 @@ def refuse_marks(path: str, names: Iterable[str], value: str | None, options: Re
 
 
 def marked_deletes(names: list[str], value: str) -> tuple[str, str]:
-    """The doubt that fields beside the field ``value`` leave, and the way out."""
+    """Message and hint for fields (``names``) beside the field ``value`` that may mark deletes."""
     message = (
         f"records may delete their keys although they have a value, as the field {name_list(names)} says in"
         " changelogs"
@@ -155,7 +155,7 @@ def marked_deletes(names: list[str], value: str) -> tuple[str, str]:
 def marks_beside(places: Mapping[str, str | None], names: Iterable[str], *, flags: bool = False) -> list[str]:
     """The fields, outside of keys, values and headers, whose names are those of marks of changes.
 
-    With ``flags`` those, too, that may say of a record that it deletes: true or false.
+    With ``flags``, also fields that may say by true or false whether a record is a delete.
     """
     pattern = _MARK_OR_FLAG if flags else _MARK
     return [name for name in _beside_parts(places, names) if pattern.fullmatch(_innermost(name))]
@@ -172,7 +172,7 @@ _MARK_OR_FLAG = re.compile(
 DELETES = {"true", "-d", "-u", "-1", "d", "delete", "deleted", "remove"} | {
     *("updatedelete", "update_delete", "update_before", "update_preimage")
 }
-"""Marks of what deletes its key, in small letters."""
+"""Marks of records that delete their key, in small letters."""
 FLAGS_SET = {"true", "t", "1", "yes", "y"}
 """Flags that are set, in small letters: PostgreSQL's tables have t, MySQL's and SQLite's 1."""
 
@@ -180,7 +180,7 @@ FLAGS_SET = {"true", "t", "1", "yes", "y"}
 def _beside_parts(places: Mapping[str, str | None], names: Iterable[str]) -> list[str]:
     """The fields that are not within keys, values and headers, in the order of their names.
 
-    Nor beside them in an object around a key or a value alone.
+    An object around the key alone, or the value alone, counts as a part of it.
     """
     paths = {role: path_of(place) for role in ("key", "value", "headers") if (place := places[role])}
     around_both = {path[:-1] for role, path in paths.items() if role != "headers"}
@@ -210,10 +210,11 @@ def refuse_choices(
 def refuse_rows_of_kafka(
     path: str, places: Mapping[str, str | None], names: Iterable[str], options: ReadOptions
 ) -> None:
-    """Raise InputError for rows that have a partition and an offset, which are hardly their own.
+    """Raise InputError for rows with a partition and an offset, which are most likely those in Kafka.
 
-    So have objects in rows: ``meta`` of Wikimedia's events, ``redpanda`` in Redpanda's tables. Or their names
-    begin alike: ``message_partition`` of Singer's tap, ``__metadata$partition`` of Pinot.
+    They may also lie in an object of the row (``meta`` of Wikimedia's events, ``redpanda`` in Redpanda's
+    tables), or have names that begin alike (``message_partition`` of Singer's tap, ``__metadata$partition``
+    of Pinot).
     """
     if {*PLACES} & options.fields.keys() or any(places[role] for role in PLACES):
         return
@@ -247,12 +248,12 @@ def _together(roles: Sequence[str]) -> str:
 
 
 def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tuple[str, ...]:
-    """A note on fields that may be parts of Kafka's record, though nothing says so for sure."""
+    """A note on fields that may be the offset, topic or partition, but are not read as such."""
     if places["offset"] is not None:
         return ()
     names = sorted(name for name in names if "." not in name)
     likely = {"offset": [name for name in names if "offset" in name.lower()]}
-    if not places["value"]:  # a row, whose own columns may be called so
+    if not places["value"]:  # a whole row is the value, and its own columns may have these names
         by_role = fields_by_role(names)
         by_role["offset"] = by_role["offset"] or likely["offset"]
         likely = {role: by_role[role] for role in ("topic", "partition", "offset") if places[role] is None}

@@ -25,7 +25,7 @@ def escaped(name: str) -> str:
 
 
 def unescaped(name: str) -> str:
-    """A name as it is, written so in a path."""
+    """The name that is written like this in a path, or between the commas of an option."""
     return name.replace(r"\.", ".").replace(r"\,", ",")
 
 
@@ -41,7 +41,7 @@ Places = dict[str, "Places | None"]
 @lru_cache(NAMES_REMEMBERED)
 def fields_read(dialect: Dialect) -> tuple[str, ...]:
     """The dotted paths of all fields that make up a record; "" for the record as a whole."""
-    # The record's own key may give way to a field of the value.
+    # --key-field, unless --cdc is given, replaces the record's own key.
     is_replaced = bool(dialect.key_fields) and dialect.cdc is None
     places = [place for role, place in dialect.places.items() if role != "key" or not is_replaced]
     for part in (dialect.key, dialect.value):
@@ -50,7 +50,7 @@ def fields_read(dialect: Dialect) -> tuple[str, ...]:
 
 
 def places_of(paths: Iterable[tuple[str, ...]]) -> Places | None:
-    """The members at these paths; None: one of them is the record as a whole."""
+    """The members at these paths; None if one of them is the whole record."""
     places: Places = {}
     for path in paths:
         if not path:
@@ -64,7 +64,7 @@ def places_of(paths: Iterable[tuple[str, ...]]) -> Places | None:
 
 
 def members_beside(row: Mapping[str, Any], read: Places | None, above: str = "") -> Iterator[str]:
-    """Dotted paths of an object's members that are not read, and say something."""
+    """Dotted paths of an object's members that are not read, and not null."""
     if read is None:
         return
     for name, value in row.items():
@@ -76,7 +76,7 @@ def members_beside(row: Mapping[str, Any], read: Places | None, above: str = "")
 
 
 def columns_beside(names: Iterable[str], dialect: Dialect) -> list[str]:
-    """Those of a schema's columns that are not read; names are dotted paths, the outer ones first."""
+    """The columns of a schema that are not read; ``names`` are dotted paths, the outer ones first."""
     read, beside = fields_read(dialect), dict[str, None]()
     for name in names:
         outer = (name[:at] for at, letter in enumerate(name) if letter == ".")

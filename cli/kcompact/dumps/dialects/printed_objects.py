@@ -20,9 +20,9 @@ _OBJECTS = {  # what programs print of an object that has no text of its own
 
 
 def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
-    """Raise InputError where all keys or values, but words for null, are addresses or names of objects.
+    """Raise InputError where all keys or values, except words for null, are addresses or names of objects.
 
-    Not of JavaScript's values, which producers have sent, too.
+    Values that are names of JavaScript objects are not refused, as producers have really sent them.
     """
     texts = [text for text in texts_among(values) if text not in NULL_TEXTS.values()]
     kinds = [*map(kind_of_object, texts)]
@@ -35,7 +35,7 @@ def refuse_addresses(path: str, role: str, values: Iterable[Any]) -> None:
 
 
 def kind_of_object(text: str) -> str:
-    """Which of these objects a program has printed so; empty: none."""
+    """The kind of object, as in ``_OBJECTS``, that a program prints like this; empty for other text."""
     if not _ANY_OBJECT.fullmatch(text):
         return ""
     return next(kind for kind, pattern in _OBJECTS.items() if re.fullmatch(pattern, text))

@@ -29,7 +29,7 @@ def texts_among(values: Iterable[Any]) -> Iterator[str]:
 
 
 def with_bytes_unread(rows: list[Row], places: Collection[str]) -> list[Row]:
-    """The rows with a mark for the bytes at these places: checks of text only see whether they are empty."""
+    """The rows with a placeholder for bytes at these places: checks of text only see if they are empty."""
     return [row | {place: _unread(row[place]) for place in places} for row in rows]
 
 
@@ -54,7 +54,7 @@ _DEEPEST = 4
 
 
 def texts_of_headers(lists: Iterable[Any]) -> Iterator[str]:
-    """Values of headers that are text, and of which nothing says how they are encoded."""
+    """The values of headers that are text without a declared encoding."""
     for raw in lists:
         items = raw if isinstance(raw, list) else []
         objects = (item.get("value") for item in items if isinstance(item, dict) and "encoding" not in item)

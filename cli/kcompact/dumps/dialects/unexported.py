@@ -1,6 +1,6 @@
-"""Fields that say why a key or value is not there: it was not decoded, or too large to be exported.
+"""Fields that say why a key or value is missing: it was not decoded, or too large to be exported.
 
-Such a value is no tombstone, and such a key not null: its record cannot be compacted.
+Such a value is no tombstone, and such a key is not null: the record cannot be compacted.
 """
 
 import json
@@ -31,9 +31,9 @@ _NO_REASONS = {"", "0", "0.0", *_OF_NULL, "false", "none", "null", "nil"}
 
 
 def with_reasons(path: str, dialect: Dialect, names: Iterable[str]) -> Dialect:
-    """The dialect with the fields that have such reasons, where it names none.
+    """The dialect with fields that have such reasons, where the table names none.
 
-    Raises InputError for several of one role, of which only one would be looked at.
+    Raises InputError for several fields of one role, as only one is looked at.
     """
     plain_names = {name: plain_name(name) for name in sorted(names)}
     for role in DATA_ROLES:
@@ -59,7 +59,7 @@ def with_reasons(path: str, dialect: Dialect, names: Iterable[str]) -> Dialect:
 
 
 def is_size(field: str, role: str) -> bool:
-    """Whether a field has the size of a key or value in Kafka, as its clients tell it: -1 or 0 of null."""
+    """Whether a field has the size of a key or value in Kafka, as clients give it: -1 or 0 for null."""
     return plain_name(field) in {f"serialized{role}size", f"{role}size"}
 
 
@@ -69,7 +69,7 @@ def is_size_of_null(size: Any) -> bool:
 
 
 def says_why(reason: Any) -> bool:
-    """Whether what such a field holds is a reason: programs write nothing, 0 or false where there is none."""
+    """Whether the content of such a field is a reason: without one, programs write nothing, 0 or false."""
     return bool(reason) and str(reason).lower() not in _NO_REASONS
 
 
@@ -90,10 +90,10 @@ _IN_BASE64 = ("{}base64", "{}b64", "raw{}", "{}raw", "binary{}")
 def refuse_other_spelling(
     path: str, dialect: Dialect, field_names: Collection[str], options: ReadOptions
 ) -> None:
-    """Raise InputError where a key or value may stand in another field, too, as base64 of its bytes.
+    """Raise InputError where another field may hold a key or value, too, as base64 of its bytes.
 
-    Where that field counts, what is in the other one may be nothing, or the same for different keys. So where
-    a column of Avro or Parquet, of which no mark is read, says that it is base64 itself.
+    If it does, the field that is read may be empty, or the same for different keys. Also raises for Avro and
+    Parquet, where no marks of encodings are read, if a column may say that the key or value is base64.
     """
     read_places = {*fields_read(dialect)}
     named = {role: dialect.of(role).place for role in DATA_ROLES}

@@ -1,4 +1,4 @@
-"""Splits whose files are on this machine's disk: objects of a store are brought there while they are read."""
+"""Brings the files of splits to this machine's disk while they are read, such as objects of a store."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ _READ_WHOLE_BYTES = 16 << 20
 
 @contextmanager
 def at_hand(parts: Sequence[SplitToIndex]) -> Iterator[Sequence[SplitToIndex]]:
-    """Inside, the parts' files can be read from a disk."""
+    """Within the context, the files of the parts can be read from a disk."""
     if all(part.file.origin is None for part in parts):
         yield parts
         return
@@ -39,7 +39,7 @@ def at_hand(parts: Sequence[SplitToIndex]) -> Iterator[Sequence[SplitToIndex]]:
 
 @contextmanager
 def file_at_hand(file: DumpFile, split: Split | None = None) -> Iterator[DumpFile]:
-    """Inside, a file, or at least a split of it, can be read from a disk."""
+    """Within the context, a file, or at least a split of it, can be read from a disk."""
     if file.origin is None:
         yield file
         return
@@ -50,7 +50,7 @@ def file_at_hand(file: DumpFile, split: Split | None = None) -> Iterator[DumpFil
 def sha256_of(file: DumpFile) -> str:
     """The SHA-256 of a file as it is at its place, packed or not. Raises InputError if it has changed.
 
-    Of a pipe, which cannot be read again: that of what came out of it, unpacked.
+    For a pipe, which cannot be read again, the SHA-256 of its bytes, unpacked.
     """
     with spool_folder() as spool:
         if file.origin is not None:
@@ -73,7 +73,7 @@ def stored_output_file(address: str) -> OutputFile:
 
 @contextmanager
 def spool_folder() -> Iterator[Path]:
-    """A task's folder for what it brings: where Spark spills to, or where temporary files go."""
+    """A task's folder for files that it brings: where Spark spills, or else where temporary files go."""
     folders = [Path(folder) for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if folder]
     with scratch_folder(next((folder for folder in folders if folder.is_dir()), None)) as folder:
         yield folder
@@ -86,7 +86,7 @@ def _brought(file: DumpFile, split: Split | None, spool: Path) -> DumpFile:
     if split is not None and origin.is_plain and file.layout in _READ_WITHIN_SPLITS:
         return replace(file, data_path=origin.bring_range(spool, split.start, split.end))
     if origin.is_plain and file.layout == "parquet" and file.data_bytes > _READ_WHOLE_BYTES:
-        return file  # of which its layout reads what it needs
+        return file  # the layout itself fetches the ranges that it needs
     origin.bring(spool)
     if isinstance(file.shape, SideShape):
         parts = {

@@ -37,14 +37,14 @@ _MAGIC_BYTES = 6
 _ANY_WINDOW = {  # zstd --long=31 asks for 2 GiB, beyond what its library takes by itself
     zstd.DecompressionParameter.window_log_max: zstd.DecompressionParameter.window_log_max.bounds()[1]
 }
-_SKIPPED = b"\x50\x2a\x4d\x18"  # and fifteen others: frames without data, which pzstd writes first
+_SKIPPED = b"\x50\x2a\x4d\x18"  # begins a frame without data, as pzstd writes first; so do 15 others
 
 
 class _Members(io.RawIOBase):
-    """The unpacked bytes of all streams of an archive; zeros between and behind them are padding.
+    """The unpacked bytes of all streams of an archive; zeros between and after them are padding.
 
-    ``bz2.BZ2File`` and ``lzma.LZMAFile`` pass over what follows a whole stream and does not begin as another:
-    a stream with a damaged beginning would be lost without a word, with all that come after it.
+    ``bz2.BZ2File`` and ``lzma.LZMAFile`` silently skip bytes after a complete stream that do not begin
+    another one: a stream with a damaged beginning would be lost unnoticed, and all streams after it.
 
     Reading raises EOFError where a stream is cut off, and whatever the decompressor raises for damage.
     """
@@ -58,7 +58,7 @@ class _Members(io.RawIOBase):
         self._stream = new_stream()
 
     def readable(self) -> bool:
-        """It is."""
+        """Whether it can be read: always."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -78,7 +78,7 @@ class _Members(io.RawIOBase):
                 return len(plain)
 
     def _following(self) -> bytes:
-        """The next bytes behind a stream, its padding left out; none at the end."""
+        """The next bytes after a stream, without padding; empty at the end."""
         packed = self._stream.unused_data.lstrip(b"\0")
         while not packed and (chunk := self._file.read(_PACKED_BYTES)):
             packed = chunk.lstrip(b"\0")
@@ -139,7 +139,7 @@ CONTAINERS = {
         errors=(EOFError, RuntimeError),
     ),
 }
-"""By the name that a DumpFile carries."""
+"""By name, as in ``DumpFile.container``."""
 
 CONTAINER_SUFFIXES = {suffix: name for name, container in CONTAINERS.items() for suffix in container.suffixes}
 """The containers that suffixes announce."""
@@ -157,7 +157,7 @@ def unpack(path: str, spool: Path) -> tuple[str, str | None]:
 
 
 def _container_at(path: str) -> str | None:
-    """The container that a file is, also by what follows frames that are to be passed over."""
+    """The container of a file; frames without data are skipped to tell lz4 from zstd."""
     name = container_in(first_bytes(path, _MAGIC_BYTES))
     if name != "zstd":
         return name
@@ -173,7 +173,7 @@ def _is_skipped(head: bytes) -> bool:
 
 
 def container_in(head: bytes) -> str | None:
-    """The container that a file is, by how it begins."""
+    """The container of a file that begins with ``head``; None if it is not packed."""
     if _is_skipped(head):
         return "zstd"
     return next((name for name, container in CONTAINERS.items() if head.startswith(container.magic)), None)
@@ -183,7 +183,7 @@ def container_in(head: bytes) -> str | None:
 def open_plain(path: str) -> Iterator[BinaryIO]:
     """The plain bytes of a file of this machine, packed or not. Raises InputError, OSError.
 
-    A pipe is read as it is: what is looked at there is gone.
+    A pipe is read as it is: bytes read from it to find its container would be gone.
     """
     path = own_path(path)
     name = _container_at(path) if is_plain_path(path) else None
@@ -231,7 +231,7 @@ def _unpacked(path: str, data_path: str, name: str, spool: Path) -> str:
     except container.errors as error:
         raise _damaged(path, name, error) from error
     except OSError as error:
-        if error.errno is not None:  # not of the codec's making
+        if error.errno is not None:  # the system's error, not the codec's
             raise
         raise _damaged(path, name, error) from error
     return str(target)

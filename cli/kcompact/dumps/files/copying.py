@@ -1,4 +1,4 @@
-"""Byte ranges of a file, copied in the order given with few large reads."""
+"""Copies byte ranges of a file in the order given, with few large reads."""
 
 import os
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from kcompact.dumps.loops.readiness import loaded_loop
 
 WINDOW_BYTES = 8 << 20  # one read covers ranges as far apart as this
 LARGEST_GAP_BYTES = 128 << 10  # reading over a gap is cheaper than another read, up to about here
-_JOINED_BYTES = 1 << 20  # are written while they are still in the processor's cache
-RANGES_AT_A_TIME = 1 << 17  # of those to be copied: what is worked out for them takes more than they do
+_JOINED_BYTES = 1 << 20  # written at once: few enough to be in the processor's cache still
+RANGES_AT_A_TIME = 1 << 17  # in one batch: arrays computed for ranges take more memory than the ranges
 
 
 def first_bytes(path: str, length: int) -> bytes:
@@ -34,9 +34,9 @@ def read_ranges(path: str, starts: np.ndarray, lengths: np.ndarray) -> Iterator[
 def _read_windows(
     path: str, starts: np.ndarray, lengths: np.ndarray, *, are_kept: bool
 ) -> Iterator[tuple[memoryview, list[int], list[int]]]:
-    """Some MB at a time, and where the ranges in them start and end.
+    """Windows of some MB of the file, each with the starts and ends of the ranges in it.
 
-    Unless they are kept, each takes the place of the one before: new memory costs as much as reading does.
+    Unless ``are_kept``, each reuses the memory of the one before: new memory takes as much time as reading.
     """
     descriptor, room = os.open(path, os.O_RDONLY), bytearray()
     try:
@@ -67,7 +67,7 @@ def copy_ranges(path: str, starts: np.ndarray, lengths: np.ndarray, out: BinaryI
 
 
 def _joined_in_windows(path: str, starts: np.ndarray, lengths: np.ndarray) -> Iterator[bytes]:
-    """The ranges, some of them at a time, cut out of all bytes from the first to the last."""
+    """The ranges joined, a piece at a time; each piece is cut out of a window with the bytes between them."""
     for window, offsets, ends in _read_windows(path, *_merged(starts, lengths), are_kept=False):
         yield b"".join([window[offset:end] for offset, end in zip(offsets, ends, strict=True)])
 
@@ -75,9 +75,9 @@ def _joined_in_windows(path: str, starts: np.ndarray, lengths: np.ndarray) -> It
 def _joined_each(
     loop: ModuleType, path: str, starts: np.ndarray, lengths: np.ndarray
 ) -> Iterator[memoryview]:
-    """The ranges, some of them at a time, without the bytes between them.
+    """The ranges joined, a piece at a time, without reading the bytes between them.
 
-    Each piece takes the place of the one before.
+    Each piece reuses the memory of the one before.
     """
     ends, first = np.cumsum(lengths), 0
     descriptor, room = os.open(path, os.O_RDONLY), bytearray(min(_JOINED_BYTES, int(ends[-1])))
@@ -89,7 +89,7 @@ def _joined_each(
             last = first + loop.read_each(
                 descriptor, starts[first:], lengths[first:], np.frombuffer(room, np.uint8)
             )
-            if last == first:  # the system did not bring it at once, or it is not there
+            if last == first:  # one call did not read the whole range, or the file ends before it
                 _read_into(memoryview(room)[: lengths[first]], descriptor, int(starts[first]))
                 last += 1
             yield memoryview(room)[: int(ends[last - 1]) - before]
@@ -99,7 +99,7 @@ def _joined_each(
 
 
 def _merged(starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ranges that touch made one, up to a window's size."""
+    """The ranges, with those that touch merged, up to about a window's size."""
     if not len(starts):
         return starts, lengths
     ends = starts + lengths

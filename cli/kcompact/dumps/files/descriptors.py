@@ -1,4 +1,4 @@
-"""Paths such as ``/dev/stdin`` or ``/proc/self/cwd/x``: a worker finds another file there."""
+"""Paths such as ``/dev/stdin`` or ``/proc/self/cwd/x``, which lead to other files in another process."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def is_descriptor(path: str) -> bool:
 
 
 def own_path(path: str) -> str:
-    """The path under which other processes find the same file or folder; as it is where that is gone."""
+    """The path under which other processes find the same file or folder; ``path`` itself if there is none."""
     if not is_descriptor(path) and not path.startswith(_OF_THIS_PROCESS):
         return path
     real = os.path.realpath(path)

@@ -1,4 +1,4 @@
-"""Topic, partition, start offset, format and container, from the names of files and folders."""
+"""Finds topic, partition, start offset, format and container in the names of files and folders."""
 
 import re
 from dataclasses import dataclass
@@ -55,8 +55,8 @@ _QUIX = re.compile(r"^(?P<start>0[0-9]{18})" + _EXTENSIONS)  # other numbers of 
 class NameFacts:
     """Facts about a file's records that its path gives; None where it does not.
 
-    ``has_words``: other than a format's, after the number: all of the name may be the topic
-    (``eu-1.orders.json``).
+    ``has_words``: words other than those of a format follow the number, so that the whole name may be the
+    topic (``eu-1.orders.json``).
     """
 
     topic: str | None = None
@@ -66,14 +66,14 @@ class NameFacts:
 
 
 def name_facts(path: str) -> NameFacts:
-    """Read file name and folders: ``topics/orders/partition=0/orders+0+0000000000.json``.
+    """The facts in a file's name and folders: ``topics/orders/partition=0/orders+0+0000000000.json``.
 
-    Worth asking only where records do not say their partition: names end in numbers for many reasons. Folders
-    ``topic=`` and ``partition=`` count before any name.
+    To be used only where records lack their partition, as names end in numbers for many reasons. Folders
+    ``topic=`` and ``partition=`` take precedence over names.
     """
     folders, name = PurePath(path).parts[:-1], PurePath(path).name
     of_folders = _folder_facts(folders)
-    topic = of_folders.topic or ""  # may end in a number itself
+    topic = of_folders.topic or ""  # the topic's own name may end in a number
     of_name = _facts_of_name(name.replace(topic, "t", 1) if topic and name.startswith(f"{topic}-") else name)
     if of_name.partition is None:
         of_name = _in_partition(folders, name)
@@ -103,7 +103,7 @@ def _facts_of_name(name: str) -> NameFacts:
 
 
 def _in_partition(folders: tuple[str, ...], name: str) -> NameFacts:
-    """The facts of a file in a folder ``topic/partition`` that is called as some sinks call theirs there."""
+    """The facts of a file in a folder ``topic/partition``, if its name is one of Lenses or Quix Streams."""
     match = _LENSES.match(name) or _QUIX.match(name)
     partition = _within(folders[-1], INT_MAX) if match and len(folders) > 1 else None
     if match is None or partition is None:
@@ -118,10 +118,10 @@ def _within(text: str | None, largest: int) -> int | None:
 
 
 def topic_of(path: str) -> str:
-    """A topic's name where the records give the partition, but not the topic.
+    """The topic that a path names, for records that do not name it.
 
-    From a folder ``topic=``, a file ``topic+partition+offset``, else the file's name without extensions;
-    of files that are named after partitions only, the folder's.
+    It is in a folder ``topic=`` or a file's name ``topic+partition+offset``; else it is the file's name
+    without extensions, or the folder's name for files that are named after partitions only.
     """
     if path == STDIN:
         return "stdin"
@@ -146,19 +146,19 @@ def split_suffixes(name: str) -> tuple[str, str]:
     stem = name.removesuffix(container)
     suffix = PurePath(stem).suffix
     if suffix.lower() not in DATA_SUFFIXES:
-        # An unknown last suffix still is one (".ndj"), unless a container's suffix already was.
+        # An unknown last suffix counts as one (".ndj"), unless a container's suffix follows it.
         suffix = "" if container else suffix
     return stem.removesuffix(suffix), suffix + container
 
 
 def data_suffix(path: str) -> str:
-    """The suffix that says what a file holds, below that of a container; in small letters."""
+    """The suffix for the format of a file's content, without that of a container, in small letters."""
     name = PurePath(path)
     return (PurePath(name.stem).suffix if container_of(name.name) else name.suffix).lower()
 
 
 def _without_suffixes(name: str) -> str:
-    """The name without what says format and container; topics have dots of their own."""
+    """The name without suffixes of format and container; other dots may belong to the topic."""
     stem = name
     for suffixes in (CONTAINER_SUFFIXES.keys(), DATA_SUFFIXES, {".compacted"}):
         suffix = PurePath(stem).suffix
@@ -168,7 +168,7 @@ def _without_suffixes(name: str) -> str:
 
 
 def tells_topic(path: str) -> bool:
-    """Whether a path says the topic for sure: by a folder ``topic=``, or as two kinds of sinks do."""
+    """Whether a path names the topic for sure: by a folder ``topic=``, or by a name that only sinks give."""
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
     return bool(_folder_facts(folders).topic or _SINK.match(name) or _in_partition(folders, name).topic)
 
@@ -181,7 +181,7 @@ def tells_partition(path: str) -> bool:
 
 
 def without_counter(topic: str) -> str:
-    """A topic by a file's name, without a date or number at its end, or a date in front."""
+    """A topic taken from a file's name, without dates and numbers at its end, or a date in front."""
     shortened = _IN_FRONT.sub("", topic)
     while (shorter := _without_suffixes(_COUNTER.sub("", _DATE.sub("", shortened)))) != shortened:
         shortened = shorter

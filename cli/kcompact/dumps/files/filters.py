@@ -1,4 +1,4 @@
-"""``--topic`` and ``--partitions`` that match nothing are refused: an empty answer looks like a good one."""
+"""Refuses ``--topic`` and ``--partitions`` that match nothing: an empty result would look like a good one."""
 
 from collections.abc import Iterable
 
@@ -16,10 +16,9 @@ def logs_left_out(notes: Iterable[SplitNotes]) -> set[LogName]:
 
 
 def refuse_unmatched(options: ReadOptions, logs: Iterable[LogName], left_out: Iterable[LogName]) -> None:
-    """Raise InputError for a topic asked for of which nothing was read, or partitions that hold nothing.
+    """Raise InputError if no record was read of a topic that was asked for, or of any of the partitions.
 
-    Of several topics each must be there, and have a record in one of the partitions. Of a list of partitions
-    some may be empty.
+    Each of several topics must have a record in one of the partitions. Some of the partitions may be empty.
     """
     logs = set(logs)
     topics = {topic for topic, _ in logs}

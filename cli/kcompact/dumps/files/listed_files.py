@@ -1,8 +1,8 @@
-"""Lists that writers keep of the files of a folder that count: others were aborted, or are of old versions.
+"""Lists that writers keep of the files in a folder that count; others are of aborted writes or old versions.
 
 Spark's streaming file sink keeps ``_spark_metadata/`` (FileStreamSinkLog), Delta ``_delta_log/``, and
-kcompact the manifest of what it writes to a store, which may have been copied to a disk. Paths of a list are
-hostile, or true of another machine: they are compared with names in the folder, and never opened.
+kcompact a manifest of its output on a store, which may have been copied to a disk. Paths in a list may be
+hostile, or those of another machine: they are compared with names in the folder, and never opened.
 """
 
 import re
@@ -43,13 +43,13 @@ class Reader:
 
 @dataclass(frozen=True)
 class FileList:
-    """The list that ``place`` holds of a folder's files: paths below it, or absolute ones from its writer."""
+    """The list, at ``place``, of a folder's files: paths below the folder, or absolute ones of its writer."""
 
     place: str
     paths: tuple[str, ...]
 
     def names(self, name: str) -> bool:
-        """Whether it lists a file, which is given by its path below the folder."""
+        """Whether the list names a file, which is given by its path below the folder."""
         paths = self._by_last_part.get(name.rpartition("/")[2], ())
         return any(path == name or (_ABSOLUTE.match(path) and path.endswith(f"/{name}")) for path in paths)
 
@@ -61,9 +61,9 @@ class FileList:
         return paths
 
     def of(self, names: Collection[str], within: str = "") -> set[str]:
-        """Those of a folder's files, by their paths below it, that are listed.
+        """Those of ``names``, the folder's files by their paths below it, that the list names.
 
-        Raises InputError for a file that is listed, ``within`` a folder below it, and not among them.
+        Raises InputError for a file that the list names, below the folder ``within``, but ``names`` do not.
         """
         listed: set[str] = set()
         for path in self.paths:
@@ -77,7 +77,7 @@ class FileList:
 
 
 def list_of(folder: str, names: Collection[str], reader: Reader) -> FileList | None:
-    """The list of a folder that holds such names, if its writer keeps one. Raises InputError."""
+    """The list of a folder that holds these names, or None if its writer keeps none. Raises InputError."""
     place = folder.removeprefix("./") or "."
     if any(sign in names for sign in _HUDI):
         table = place if _HUDI[0] in names else "TABLE"
@@ -95,7 +95,7 @@ def list_of(folder: str, names: Collection[str], reader: Reader) -> FileList | N
 
 
 def _list_of_ours(folder: str, names: Collection[str], reader: Reader) -> FileList | None:
-    """The parts of a dump that kcompact wrote to a store. Refuses what a run has begun and not finished."""
+    """The parts of a dump that kcompact wrote to a store. Raises InputError where a run has not finished."""
     place = f"{folder.removeprefix('./')}/{MANIFEST}"
     if MANIFEST in names:
         return FileList(place, tuple(manifest_in(place, reader.lines(f"{folder}/{MANIFEST}"))))
@@ -120,7 +120,7 @@ def _spark_list(folder: str, reader: Reader) -> FileList:
     batches: dict[int, str] = {}
     for name in sorted(reader.names(place)):
         if match := _BATCH.fullmatch(name):
-            batches[int(match[1])] = name  # 9.compact comes after 9, and holds it
+            batches[int(match[1])] = name  # 9.compact is sorted after 9, and includes its entries
     first = max((number for number, name in batches.items() if name.endswith(".compact")), default=0)
     last = max(batches, default=None)
     if last is None:
@@ -152,7 +152,7 @@ def _spark_entries(file: str, folder: str, reader: Reader) -> Iterator[tuple[int
 
 
 def _delta_list(folder: str, reader: Reader) -> FileList:
-    """The files that all commits together leave. Within a commit, what it removes it may add anew."""
+    """The files that are left after all commits. A commit may remove a file and add it anew."""
     place = f"{folder}/{DELTA}"
     names = list(reader.names(place))
     commits = sorted(name for name in names if _COMMIT.fullmatch(name))
@@ -184,14 +184,14 @@ def _delta_list(folder: str, reader: Reader) -> FileList:
 
 
 def _path_of(entry: dict[str, Any]) -> str:
-    """Paths are URIs in both lists: a file ``a b`` is ``a%20b`` there."""
+    """The path in an entry. Paths are URIs in both lists: a file ``a b`` is ``a%20b`` there."""
     if not isinstance(entry["path"], str):
         raise TypeError
     return unquote(entry["path"], errors="surrogateescape")
 
 
 def _check_protocol(protocol: dict[str, Any], place: str, folder: str) -> None:
-    """Refuse tables that a later Delta reads, and those whose newest commits a catalog keeps."""
+    """Raise InputError for tables that need a later Delta, or whose newest commits are in a catalog."""
     features = [*(protocol.get("readerFeatures") or ()), *(protocol.get("writerFeatures") or ())]
     if protocol["minReaderVersion"] > _DELTA_READER_VERSION or any("catalog" in name for name in features):
         reason = "is of a later version of Delta than kcompact knows"
@@ -212,7 +212,7 @@ def _entries(file: str, lines: Iterable[bytes], first: int) -> Iterator[tuple[in
 
 
 def _endings(path: str) -> list[str]:
-    """The paths below a folder that a listed one may mean, the longest first: a folder may have moved."""
+    """The paths below a folder that a listed path may mean, longest first, as folders may have been moved."""
     if not _ABSOLUTE.match(path):
         return [path]
     parts = path.split("/")
@@ -228,7 +228,7 @@ def _unreadable(file: str, line: int) -> InputError:
 
 
 def _written(folder: str, source: str) -> str:
-    """The hint that always works: the table's own reader knows what counts."""
+    """The hint to have Spark write the table out: the table's own reader knows which files count."""
     table = f"spark.read.format({source!r}).load({folder.removeprefix('./')!r})"
     return f"have Spark write it out, and name that folder: {table}.write.parquet('ANOTHER_FOLDER')"
 

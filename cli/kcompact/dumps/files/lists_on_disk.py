@@ -1,4 +1,4 @@
-"""Lists of the files that count (listed_files.py), on a disk: of a folder, or beside a file."""
+"""Finds lists of the files that count (``listed_files.py``) on a disk: for a folder, or for a file."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -16,7 +16,7 @@ _KEPT: ContextVar[dict[str, FileList | None]] = ContextVar("file_lists")
 
 @contextmanager
 def file_lists_kept() -> Iterator[None]:
-    """Inside, which is one command, the list of files that are named one by one is read once."""
+    """Within the context, for one command, a folder's list is read once, however many files are named."""
     token = _KEPT.set({})
     try:
         yield
@@ -35,7 +35,7 @@ def list_around(file: str) -> tuple[FileList, str] | None:
 
 
 def list_above(folder: str) -> tuple[FileList, str] | None:
-    """The list of a folder above one such as ``partition=0``, and the path from there, with a slash."""
+    """The list of a folder above a folder such as ``partition=0``, and the path from there, with a slash."""
     path, within = _with_a_name(Path(folder)), ""
     while "=" in path.name or path.name == ICEBERG[1]:
         within = f"{path.name}/{within}"
@@ -46,7 +46,7 @@ def list_above(folder: str) -> tuple[FileList, str] | None:
 
 
 def _with_a_name(folder: Path) -> Path:
-    """The path of a folder such as ``..``, by the name of the folder."""
+    """The path of a folder, ending in its name where it was given as ``.`` or ``..``."""
     return folder if folder.name not in {"", ".."} else Path(os.path.normpath(folder.absolute()))
 
 
@@ -60,7 +60,7 @@ def _list_at(folder: str) -> FileList | None:
 
 
 def list_on_disk(folder: str, names: Collection[str]) -> FileList | None:
-    """The list of a folder that holds such names (``list_of``). Raises InputError."""
+    """The list of a folder that holds files of these names (``list_of``). Raises InputError."""
     try:
         return list_of(folder, names, Reader(_names_on_disk, _lines_on_disk))
     except OSError as error:
@@ -69,7 +69,7 @@ def list_on_disk(folder: str, names: Collection[str]) -> FileList | None:
 
 
 def _names_on_disk(folder: str) -> list[str]:
-    """Of files alone: a pipe of such a name would be waited for."""
+    """The names of plain files in a folder. Reading a pipe with such a name would block."""
     if not is_folder(folder):
         return []
     with os.scandir(folder) as entries:

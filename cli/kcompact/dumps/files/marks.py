@@ -1,4 +1,4 @@
-"""Names in folders that are no part of a dump: what tools leave beside their data."""
+"""Names of files and folders that are no part of a dump: tools leave them beside their data."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 MANIFEST = "_kcompact.json"
 UNFINISHED = "_unfinished-"
 SUCCESS = "_SUCCESS"
-REPORT = ".report"  # ends the name of a folder that holds these
+REPORT = ".report"  # the end of the name of a folder that holds REPORT_FILES
 REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
 STATE_FILES = ("cleaner-offset-checkpoint", "delete-horizons", "output.json")
 WORK = "_work-"
@@ -16,7 +16,7 @@ _OF_RUNS = re.compile(
     rf"(topic=[^/]+/)?(partition=\d+/)?part-\d{{6}}-[a-z]{{{RUN_LETTERS}}}-[a-z]{{{NONCE_LETTERS}}}(\.[^/]+)?"
     rf"|{UNFINISHED}[a-z]{{{RUN_LETTERS}}}|{WORK}[a-z]{{{RUN_LETTERS}}}/(removed|gaps)-\d{{6,}}"
 )
-_FILES = {MANIFEST, SUCCESS, "_metadata", "_common_metadata"}  # the last ones: Parquet's, of all of a folder
+_FILES = {MANIFEST, SUCCESS, "_metadata", "_common_metadata"}  # the last two: Parquet's, for a whole folder
 _FILES_BEGIN = (".", UNFINISHED)
 _COMMITS = re.compile(r"_(started|committed)_(vacuum)?[0-9]+")  # of Databricks, by the numbers of writes
 _FOLDERS = {
@@ -26,9 +26,9 @@ _FOLDERS = {
     "+tmp",  # of Confluent's HDFS sink: files that are not whole
     "__MACOSX",
 }
-_LOGS = "_logs"  # of Hadoop, or a topic
+_LOGS = "_logs"  # a folder of Hadoop's, or of a topic called so
 _NO_DATA = (".crc", ".DS_Store")
-_APPLE = "._"  # what macOS knows of a file beside it
+_APPLE = "._"  # begins the names of files with macOS's metadata on other files
 _OURS = ".kcompact-"  # a run's private folder
 
 
@@ -38,14 +38,14 @@ def is_of_runs(name: str) -> bool:
 
 
 def is_of_earlier_run(folder: str, names: set[str]) -> bool:
-    """Whether a folder that holds these names, and nothing else, is a report or a state of ours."""
+    """Whether a folder that holds these names, and nothing else, is a report or a state of kcompact's."""
     return names == {*STATE_FILES} or (folder.endswith(REPORT) and names == {*REPORT_FILES})
 
 
 def is_mark(parts: Sequence[str]) -> bool:
-    """Whether a file below a folder that was named is left out; ``parts`` are those of its path in there.
+    """Whether a file below a folder that the user named is left out; ``parts``: its path from there.
 
-    ``_schemas`` and its like are topics like others, as a folder ``_committed_orders`` is.
+    ``_schemas`` and its like are ordinary topics, and so is a folder ``_committed_orders``.
     """
     *folders, name = parts
     is_marked = name in _FILES or name.startswith(_FILES_BEGIN) or _COMMITS.fullmatch(name) is not None
@@ -58,9 +58,9 @@ def is_marked_folder(name: str) -> bool:
 
 
 def doubtful_place(parts: Sequence[str]) -> tuple[str, ...]:
-    """The parts up to what a file is left out for, if that may be a topic's or data all the same; else none.
+    """The path up to the part for which a file is left out, if it may be data all the same; else empty.
 
-    It is hidden, or in a folder that is called as a topic may be.
+    That part is hidden, or it is a folder that may be called like a topic.
     """
     *folders, name = parts
     for place, folder in enumerate(folders, start=1):

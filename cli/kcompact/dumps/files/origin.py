@@ -12,14 +12,15 @@ from kcompact.errors import InputError
 from kcompact.storage.object_reading import ObjectStamp, fetch, open_object
 from kcompact.storage.object_stores import is_address
 
-_AT_ONCE = 8  # objects on their way: a store takes its time to answer, not to send
+_AT_ONCE = 8  # objects fetched at the same time: a store is slow to answer, not to send
 
 
 @dataclass(frozen=True)
 class Origin:
     """Where a file comes from, as it was when the dump was opened. Picklable.
 
-    ``ranges`` of its plain bytes begin and end at records. ``is_plain``: they are the object's own bytes.
+    ``ranges`` of its plain bytes begin and end at records. ``is_plain``: these are the file's bytes as they
+    are, neither unpacked nor converted to UTF-8.
     """
 
     stamps: tuple[tuple[str, ObjectStamp], ...]  # by path or address
@@ -27,7 +28,7 @@ class Origin:
     is_plain: bool
 
     def cut(self, split_bytes: int) -> list[tuple[int, int]]:
-        """Ranges of about ``split_bytes``; one where every task would have to unpack the whole."""
+        """Ranges of about ``split_bytes``; a single one where each task would have to unpack the whole."""
         ranges: list[tuple[int, int]] = []
         for start, end in self.ranges:
             if ranges and (not self.is_plain or end - ranges[-1][0] <= split_bytes):
@@ -37,13 +38,13 @@ class Origin:
         return ranges
 
     def bring(self, spool: Path) -> None:
-        """Bring the whole of it into a task's folder. Raises InputError if it is another by now."""
+        """Bring the whole file into a task's folder. Raises InputError if it has changed."""
         stamps = bring([path for path, _ in self.stamps], spool)
         for path, stamp in self.stamps:
             refuse_changed(path, stamp, stamps[path])
 
     def opened(self) -> BinaryIO:
-        """A plain object, open for reading. Raises InputError if it is another by now."""
+        """A plain object, open for reading. Raises InputError if it has changed."""
         ((path, stamp),) = self.stamps
         source = open_object(path)
         try:
@@ -54,7 +55,7 @@ class Origin:
         return cast(BinaryIO, source)
 
     def bring_range(self, spool: Path, start: int, end: int) -> str:
-        """Bring a range of a plain object, at its place in a file that is as long; the path of the file."""
+        """Bring a range of a plain object into a file, at the same position; return the path of the file."""
         ((path, stamp),) = self.stamps
         target = place_in(spool, path)
         refuse_changed(path, stamp, fetch(path, target, start, end))
@@ -62,7 +63,7 @@ class Origin:
 
 
 def refuse_changed(path: str, before: object, now: object) -> None:
-    """Raise InputError where an object is not what it was when the dump was opened."""
+    """Raise InputError where a file has changed since the dump was opened."""
     if before != now:
         raise InputError(
             f"{path} changed while it was read", hint="wait until the export has finished, and run again"

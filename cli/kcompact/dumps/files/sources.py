@@ -1,4 +1,4 @@
-"""Which files a command line names: files, folders, globs, in natural order."""
+"""Finds the files that a command line names: files, folders, globs, in natural order."""
 
 import errno
 import glob
@@ -32,14 +32,14 @@ _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a pat
 _DIGITS = re.compile(r"(\d+)")
 _LISTINGS: ContextVar[dict[str, Listing]] = ContextVar("listings")
 _MOST_NAMES = 3
-_SPARK_PARTS = "part-"  # their names begin so, those of Delta's files, too; others are not looked into twice
+_SPARK_PARTS = "part-"  # begins names of Spark's and Delta's files; a file named otherwise needs no look-up
 _PASSED_OVER = "hidden, a tool's own, a link to a folder, or no file"
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out silently"
 
 
 @contextmanager
 def listings_kept() -> Iterator[None]:
-    """Inside, which is one command, each argument is looked up once: a folder may hold ten thousand files."""
+    """Within the context, for one command, each argument is looked up once: a folder may hold many files."""
     forget_listings()
     token = _LISTINGS.set({})
     try:
@@ -52,24 +52,24 @@ def listings_kept() -> Iterator[None]:
 def find_files(arguments: list[str]) -> list[str]:
     """All files of a dump, in the order of the arguments; within a folder or glob in natural order.
 
-    Of folders and globs, marks such as ``_SUCCESS`` (marks.py), empty files, and those that the list of their
-    writer does not name (listed_files.py) are left out. Raises InputError where an argument names nothing.
+    From folders and globs, marks such as ``_SUCCESS`` (marks.py), empty files, and files that their writer's
+    list does not name (listed_files.py) are left out. Raises InputError where an argument names nothing.
     """
     if not arguments:
         raise InputError("no dump given")
     listings = _listings_of(arguments)
     if len(listings) == 1:
         return [*listings[0].files]
-    files: dict[str | Path, str] = {}  # by place: a file that is named in two ways is one
+    files: dict[str | Path, str] = {}  # by absolute path: a file that is named in two ways is read once
     for listing in listings:
         for path in listing.files:
-            # Not resolved: what ``..`` means behind a link only the disk knows.
+            # Not normalised: what ``..`` means after a link, only the disk knows.
             files.setdefault(path if path == STDIN or is_address(path) else Path(path).absolute(), path)
     return list(files.values())
 
 
 def notes_on_files(arguments: list[str]) -> list[str]:
-    """In words, files that ``find_files`` passed over and that may be data."""
+    """Notes on files that ``find_files`` passed over, though they may be data."""
     listings = _listings_of(arguments)
     passed_over = list(dict.fromkeys(path for listing in listings for path in listing.passed_over))
     hidden = [f"{_shown(passed_over)}: left out, as {_PASSED_OVER}; name it to have it read"]
@@ -98,7 +98,7 @@ def _notes_on_unlisted(listings: list[Listing]) -> list[str]:
 
 
 def _not_listed(places: dict[str, str]) -> str:
-    """In words, that lists do not name files, which are given with the list of each."""
+    """Words that say that lists do not name some files; ``places``: by file, the place of the list."""
     lists = list(dict.fromkeys(places.values()))
     verb = "does" if len(lists) == 1 else "do"
     return f"{_shown(lists)} {verb} not list {'it' if len(places) == 1 else 'them'}"
@@ -130,13 +130,13 @@ def _files_of(argument: str) -> Listing:
         return _local_files(argument)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise  # said in one way for every argument
+            raise  # reported in the same way for all arguments
         hint = None if error.filename == argument and not os.path.isdir(argument) else _UNREADABLE  # noqa: PTH112
         raise InputError(f"{error.filename or argument}: {error.strerror}", hint=hint) from error
 
 
 def _local_files(argument: str) -> Listing:
-    """Raises OSError where a folder cannot be looked into."""
+    """The files on a disk that an argument names. Raises OSError where a folder cannot be looked into."""
     path = Path(argument)
     if glob.has_magic(argument):
         if not os.path.lexists(argument):
@@ -153,7 +153,7 @@ def _local_files(argument: str) -> Listing:
 
 
 def _named_file(path: str) -> Listing:
-    """A file is read when it is named; where one is called as Spark's parts are, a list may not name it."""
+    """The file, which is read in any case; noted if it is called like Spark's and a list does not name it."""
     listing = Listing([path])
     if path.rpartition("/")[2].startswith(_SPARK_PARTS) and (around := list_around(path)):
         file_list, name = around
@@ -201,7 +201,7 @@ def _refuse_address(argument: str) -> None:
 
 
 def _require_listable(pattern: str) -> None:
-    """Raise OSError for a folder that cannot be looked into and that a glob would pass over, unsaid."""
+    """Raise OSError for a folder that cannot be looked into, which a glob would silently pass over."""
     parts = Path(pattern).parts
     first = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     for number, part in enumerate(parts[first:], start=first):
@@ -219,13 +219,13 @@ def _require_listable(pattern: str) -> None:
 
 def _is_folder(path: str) -> bool:
     try:
-        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  isdir says no where it may not look
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  isdir is False without permission
     except (FileNotFoundError, NotADirectoryError):
         return False
 
 
 def _matches(pattern: str, passed_over: list[str]) -> Iterator[str]:
-    """The files of a pattern. ``**`` goes through no link to a folder: two that lead upwards never end."""
+    """The files that match a pattern. ``**`` follows no links to folders: two that lead upwards never end."""
     whole = _ANY_DEPTH.search(pattern)
     if whole is None:
         for match in map(Path, glob.glob(pattern)):  # noqa: PTH207  absolute patterns too
@@ -242,7 +242,7 @@ def _matches(pattern: str, passed_over: list[str]) -> Iterator[str]:
 def _files_in(folder: str, listing: Listing, seen: set[str] | None = None) -> Iterator[str]:
     """All files of a folder that count, at any depth; links to folders are not followed.
 
-    ``seen``, where a list says which ones count, gets every file, also one that is empty or hidden.
+    ``seen``, given where a list says which files count, collects all files, also empty and hidden ones.
     """
     with os.scandir(folder) as scanned:
         entries = list(scanned)
@@ -268,16 +268,16 @@ def _files_in(folder: str, listing: Listing, seen: set[str] | None = None) -> It
 def _is_data(entry: os.DirEntry[str], listing: Listing) -> bool:
     is_marked, is_data = is_mark([entry.name]), is_file_entry(entry)
     if is_data and (entry.stat().st_size == 0 or not is_marked):
-        return entry.stat().st_size > 0  # which the entry keeps
+        return entry.stat().st_size > 0  # the entry caches its stat
     if doubtful_place([entry.name]) if is_marked else not is_data and not leads_back(entry.path):
         listing.passed_over.append(entry.path)
     return False
 
 
 def _listed_files(folder: str, file_list: FileList, within: str, listing: Listing) -> list[str]:
-    """The files of a folder that a list names, its own or one above, from where it lies ``within``."""
+    """The files of a folder that a list names; ``within``: its path from the folder of the list, or empty."""
     seen: set[str] = set()
-    files = list(_files_in(folder, listing, seen))  # after the list was read: what it names is there by now
+    files = list(_files_in(folder, listing, seen))  # after the list was read: all files that it names exist
     below = len(folder.rstrip("/")) + 1
     listed = file_list.of({within + path[below:] for path in seen}, within)
     unlisted = {path for path in files if within + path[below:] not in listed}

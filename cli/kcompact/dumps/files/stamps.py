@@ -1,4 +1,4 @@
-"""Whether the files of a dump are still what they were when they were opened."""
+"""Checks that the files of a dump have not changed since they were opened."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ from kcompact.errors import InputError
 
 @dataclass(frozen=True)
 class Stamp:
-    """File facts that change if a file changes, or another takes its place, whatever times are set on it."""
+    """Facts that differ if a file has changed or was replaced, even if its modification time was set back."""
 
     size: int
     mtime_ns: int
@@ -19,7 +19,7 @@ class Stamp:
 
 
 def check_stamps(stamps: dict[str, Stamp | None]) -> None:
-    """Raise InputError for a file that is not what it was."""
+    """Raise InputError for a file that has changed since its stamp was taken."""
     for path, stamp in stamps.items():
         if stamp_of(path) != stamp:
             raise InputError(
@@ -29,7 +29,7 @@ def check_stamps(stamps: dict[str, Stamp | None]) -> None:
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """None for what is no regular file, or not there."""
+    """The stamp of a file; None for a path that is no regular file, or not there."""
     try:
         status = os.stat(path)  # noqa: PTH116  inode and nanoseconds in one call
         if not stat.S_ISREG(status.st_mode):  # a pipe: spooled, so that nothing can change any more

@@ -1,6 +1,6 @@
-"""Which objects of a store an argument names: one, all below a prefix, a glob, or a dump that we wrote there.
+"""Finds the objects of a store that an argument names: one, all below a prefix, a glob, a dump of kcompact's.
 
-A command asks several times which files it was given: a store's answer is kept for the command.
+A command asks several times for its files, so the answers of stores are kept until the command ends.
 """
 
 import fnmatch
@@ -31,10 +31,10 @@ _named_objects: dict[str, StoredObject] = {}
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that an argument names; ``passed_over`` may be data, ``notes`` say what else was left out.
+    """The files that an argument names; ``passed_over`` may be data, ``notes`` tell of others left out.
 
-    ``unlisted`` were left out, too, as the list of their writer, by whose place they are, does not name them;
-    nor does it name those ``read_as_named``.
+    ``unlisted`` (file: place of its writer's list) were left out as that list does not name them;
+    ``read_as_named`` (likewise) are read though it does not.
     """
 
     files: list[str]
@@ -45,7 +45,7 @@ class Listing:
 
 
 def forget_listings() -> None:
-    """When a command begins: ask the stores anew."""
+    """Forget the answers of stores, when a command begins."""
     _listed.clear()
     _named_objects.clear()
 
@@ -57,7 +57,7 @@ def stored_files(argument: str) -> Listing:
     prefix = argument.rstrip("/") + "/"
     objects = _listing(root)
     below = [entry for entry in objects if entry.address.startswith(prefix)]
-    matches = [entry for entry in objects if entry.address == argument]  # by a name with wildcards, too
+    matches = [entry for entry in objects if entry.address == argument]  # a name may have wildcards
     listing = Listing([])
     if not matches and (magic is None or below):
         matches = _of_prefix(prefix, below, listing)
@@ -79,7 +79,7 @@ def stored_files(argument: str) -> Listing:
 def refuse_two_meanings(argument: str, matches: Iterable[str]) -> None:
     """Raise InputError for a file that is called like a pattern which others match, too: ``*.json``.
 
-    Brackets are frequent in names, such as ``orders[1].json``, and are taken for their part.
+    Brackets are frequent in names, such as ``orders[1].json``, and count as a part of the name.
     """
     others = sorted(path for path in matches if path != argument)
     if others and re.search(r"[*?]", argument):
@@ -91,7 +91,7 @@ def refuse_two_meanings(argument: str, matches: Iterable[str]) -> None:
 
 
 def refuse_unlisted_alone(argument: str, unlisted: dict[str, str]) -> None:
-    """Raise InputError where an argument names files, and the list of their writer none of these."""
+    """Raise InputError where their writer's list names none of the files that an argument names."""
     if unlisted:
         path, place = next(iter(unlisted.items()))
         hint = f"to have such a file read all the same, name it: {shlex.quote(path)}"
@@ -108,7 +108,7 @@ def _nothing_named(argument: str, passed_over: list[str]) -> InputError:
 
 
 def is_without_parts(argument: str) -> bool:
-    """Whether an address is that of a dump that we wrote, and that holds no record."""
+    """Whether an address is that of a dump that kcompact wrote, and that holds no record."""
     prefix = argument.rstrip("/") + "/"
     if _MAGIC.search(prefix):
         return False
@@ -122,9 +122,9 @@ def stored_bytes(address: str) -> int:
 
 
 def check_unchanged(paths: Iterable[str]) -> None:
-    """When all is read: raise InputError for an object that is not what it was when it was found.
+    """After all is read: raise InputError for an object that has changed since it was found.
 
-    Tasks look at ETags before they read; this finds what took an object's place after that.
+    Tasks compare ETags before they read; this finds objects that were replaced after that.
     """
     before = {path: _named_objects[path] for path in paths if path in _named_objects}
     if before:
@@ -165,7 +165,7 @@ def _of_prefix(prefix: str, objects: list[StoredObject], listing: Listing) -> li
 
 
 def _reports(objects: list[StoredObject]) -> list[str]:
-    """The folders that hold a report of ours and nothing else, as they lie beside an earlier run's output."""
+    """The folders that hold a report of kcompact's and nothing else, left beside an earlier run's output."""
     names: dict[str, set[str]] = {}
     for entry in objects:
         folder, _, name = entry.address.rpartition("/")
@@ -182,9 +182,9 @@ def _listed_ones(
     *,
     is_whole: bool,
 ) -> list[StoredObject]:
-    """Of the objects that count so far, those that no list leaves out (listed_files.py).
+    """The objects of ``counting`` that no list leaves out (listed_files.py).
 
-    Where these are the whole of the prefix, each one that is listed has to be there.
+    If ``is_whole``, all below the root is read, and every file that a list names has to be there.
     """
     for prefix, within, file_list in _lists(root, objects, counting, is_whole=is_whole):
         paths = {
@@ -254,7 +254,7 @@ def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> 
         for address, entry in by_address.items()
         if address not in parts
         and _counts(entry, prefix, [])
-        and not is_of_runs(address.removeprefix(prefix))  # nobody has cleared these away
+        and not is_of_runs(address.removeprefix(prefix))  # parts of earlier runs that are not removed yet
     ]
     if others:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
@@ -290,7 +290,7 @@ def _pattern(glob: str) -> str:
 
 
 def _one_of(brackets: str) -> str:
-    """The characters in brackets as on a disk, where ``[!0]`` is all but the 0, none of them a slash."""
+    """A regular expression for a glob's brackets: ``[!0]`` is any character but 0; a slash never matches."""
     return f"(?!/){fnmatch.translate(brackets).removesuffix(_END)}"
 
 

@@ -1,4 +1,4 @@
-"""Files of a dump that cannot be read: each is named, or left out with the logs that it may be a part of."""
+"""Files of a dump that cannot be read: an error names each, or it is left out with its logs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ _ENDS_OF_TOPICS = "-_.+ "
 
 
 class LeavingOutError(InputError):
-    """With ``--keep-going``, files cannot be read: the command begins anew without them and their logs."""
+    """With ``--keep-going``: files cannot be read, so the command starts again without them or their logs."""
 
     def __init__(self, left_out: LeftOut) -> None:
         super().__init__(described(left_out))
-        self.args = (left_out,)  # it is made of them again where it was pickled
+        self.args = (left_out,)  # unpickling calls the class with these
         self.left_out = left_out
 
 
@@ -31,7 +31,7 @@ class UnreadableFile:
 
 
 def refuse(files: Sequence[UnreadableFile], *, keep_going: bool, is_all: bool) -> InputError:
-    """The error that names every file; with ``keep_going`` a LeavingOutError, unless none is left."""
+    """The error that names the files; with ``keep_going`` a LeavingOutError, unless these are all files."""
     first = files[0].error
     if keep_going and not is_all:
         paths = frozenset((path, file.error.message) for file in files for path in file.paths)
@@ -48,11 +48,12 @@ def refuse(files: Sequence[UnreadableFile], *, keep_going: bool, is_all: bool) -
 
 
 def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[LogName]]) -> None:
-    """Raise LeavingOutError unless every log is left out that one of the files may hold records of.
+    """Raise LeavingOutError unless all logs are left out whose records the files left out may hold.
 
-    Names of files count as far as those of all files that can be read are true: ``orders-0.jsonl`` holds
-    ``orders-0`` and nothing else, or at least nothing but ``orders``. ``logs_of_files``: by path, of the
-    files that can be read. Raises InputError where a name says nothing.
+    A file's name tells its log only if the names of all files that can be read are right: if
+    ``orders-0.jsonl`` holds ``orders-0`` and nothing else. If they are right about topics alone, it tells its
+    topic. ``logs_of_files``: by path, the logs of files that can be read. Raises InputError where a name does
+    not tell.
     """
     known_logs = {path: logs for path, logs in logs_of_files.items() if logs}
     topics = {topic for logs in known_logs.values() for topic, _ in logs}
@@ -83,7 +84,7 @@ def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[Log
 def _why_names_do_not_count(
     path: str, known_logs: Mapping[str, set[LogName]], topics: Iterable[str] | None
 ) -> str:
-    """In words, with the first file whose name does not say its log, or its topic (``topics``)."""
+    """The reason in words, with the first file whose name does not tell its log (topic, by ``topics``)."""
     for other, logs in known_logs.items():
         is_true = (
             logs == {_log_named(other)}
@@ -101,7 +102,7 @@ def _why_names_do_not_count(
 def refuse_untrue_name(path: str, error: InputError, logs: set[LogName]) -> None:
     """Raise InputError where a file that can be read in part holds records of other logs than its name says.
 
-    Then nobody knows whose records the part holds that cannot be read.
+    The logs of the records that cannot be read are then unknown.
     """
     named = _log_named(path)
     others = sorted(log for log in logs if log != named) if named else []
@@ -119,7 +120,7 @@ def _log_named(path: str) -> LogName | None:
 
 
 def _topic_named(path: str, topics: Iterable[str]) -> str | None:
-    """The topic that a file's name or one of its folders begins with; the longest of them."""
+    """The longest of ``topics`` with which the file's name, or the name of one of its folders, begins."""
     parts = [part.removeprefix("topic=") for part in PurePath(path).parts]
     named = [
         topic
@@ -131,7 +132,10 @@ def _topic_named(path: str, topics: Iterable[str]) -> str | None:
 
 
 def described(left_out: LeftOut, *, quotes: bool = True) -> str:
-    """The logs that were left out, and why, in one line; without ``quotes``, which may hold keys, by file."""
+    """The logs that were left out, and why, in one line; without ``quotes``, only the paths of files.
+
+    The reasons may quote lines of a file, with keys.
+    """
     logs = [str(log) for log in sorted(left_out.logs)]
     logs += [f"every partition of {topic}" for topic in sorted(left_out.topics)]
     reasons = "; ".join(dict.fromkeys(why if quotes else path for path, why in sorted(left_out.files)))

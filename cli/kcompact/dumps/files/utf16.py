@@ -1,4 +1,4 @@
-"""Text in UTF-16, as PowerShell's ``>`` writes it, made UTF-8: only that can be cut at any byte."""
+"""Converts text in UTF-16, as PowerShell's ``>`` writes it, to UTF-8, which can be cut at any line feed."""
 
 import codecs
 import os
@@ -22,7 +22,7 @@ _UNREAD = {
 
 
 def is_of_wide_characters(head: bytes) -> bool:
-    """Whether a file that begins so is text of two or four bytes a character."""
+    """Whether a file that begins with ``head`` is text of two or four bytes a character."""
     return head.startswith(MARKS) or any(beginning.match(head) for beginning in _UNREAD.values())
 
 

@@ -1,4 +1,4 @@
-"""Joining the parts that tasks copied into the files that a user asked for."""
+"""Joins the parts that tasks have written into the files that a user asked for."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from kcompact.storage import disk
 
 
 def joined(outputs: OutputPlan) -> tuple[DumpFile, ...]:
-    """All files by their id, made to fit the first file of their target. Raises OutputError."""
+    """All files, in the order of ids, adapted to the first file of their target. Raises OutputError."""
     files = [
         file if target.writer else _fitting(target.files[0], file)
         for target in outputs.targets
@@ -30,9 +30,9 @@ def joined(outputs: OutputPlan) -> tuple[DumpFile, ...]:
 
 
 def order_notes(outputs: OutputPlan, overtaken: set[tuple[int, int]]) -> list[str]:
-    """Which outputs are out of offset order, since a file holds offsets below those of one before it.
+    """Notes on outputs out of offset order, where a file holds smaller offsets than a file before it.
 
-    ``overtaken`` names such files by their ids.
+    ``overtaken``: pairs of such files, by id, the later file second.
     """
     notes = []
     for target in outputs.targets:
@@ -41,7 +41,7 @@ def order_notes(outputs: OutputPlan, overtaken: set[tuple[int, int]]) -> list[st
         if pair is not None:
             place = str(target.path)
             remedy = "compact it once more to sort it, or write one file each with -o DIR/"
-            if outputs.stored is not None:  # part files, none of which is sorted with another
+            if outputs.stored is not None:  # part files are not sorted with one another
                 place, remedy = outputs.stored.prefix, "-o FILE, compacted once more, makes a file that is"
             notes.append(
                 f"{place} is not in offset order: {paths[pair[1]]} follows {paths[pair[0]]} and holds"
@@ -51,7 +51,7 @@ def order_notes(outputs: OutputPlan, overtaken: set[tuple[int, int]]) -> list[st
 
 
 def _fitting(first: DumpFile, file: DumpFile) -> DumpFile:
-    """The file as one whose records can follow those of ``first``."""
+    """The file, adapted so that its records can follow those of ``first``. Raises OutputError."""
     if file.file_id == first.file_id:
         return file
     difference = _difference(first, file)
@@ -83,9 +83,9 @@ def _difference(first: DumpFile, file: DumpFile) -> str | None:
 
 
 WHOLE = "whole"
-"""How the name of a part begins that is an output as a whole: of a file that is one split."""
+"""The beginning of the name of a part that is a whole output: that of a file of one split."""
 
-_FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
+_FEW_BYTES = 128 << 10  # up to here, copying through a buffer is as fast as by the kernel
 
 
 class Fragment(NamedTuple):
@@ -100,7 +100,7 @@ class Fragment(NamedTuple):
 
 
 def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
-    """Write at ``path`` what is to become ``target``: beginning, fragments in order, end; packed as named."""
+    """Write ``target`` at ``path``: its beginning, the fragments in order, its end; packed as it is named."""
     fragments = list(fragments)
     whole = next((fragment.part for fragment in fragments if fragment.part.startswith(WHOLE)), None)
     if whole is not None:
@@ -133,7 +133,7 @@ def write_joined(out: BinaryIO, target: Target, fragments: Iterable[Fragment], f
 
 
 def parquet_form(target: Target) -> ParquetForm | None:
-    """How to write a target that is Parquet; None: it is not."""
+    """How to write a target that is Parquet; None for other targets."""
     if target.writer is not None:
         return target.writer.form if isinstance(target.writer, ParquetWriter) else None
     shape = target.files[0].shape
@@ -154,7 +154,7 @@ def around(target: Target) -> tuple[bytes, bytes, bytes]:
 
 
 def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None:
-    """Append a range of a file; by the kernel where both are plain files and it can."""
+    """Append a range of a file to ``out``; the kernel copies it where it can, if both are plain files."""
     remaining = length
     source.seek(start)
     is_plain = type(out).__name__ == "BufferedWriter" and out.seekable()

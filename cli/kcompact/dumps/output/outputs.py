@@ -1,4 +1,4 @@
-"""Which files a run writes, decided before any work: names, refusals, the report folder."""
+"""Decides, before any other work, which files a run writes: their names, refusals, the report folder."""
 
 import json
 import os
@@ -27,7 +27,7 @@ STDIO = "-"
 class Target:
     """One output file and the input files whose survivors it takes, in order.
 
-    ``writer`` is set where they are written in another format; else their bytes are copied.
+    ``writer`` is set where survivors are written in another format; else their bytes are copied.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class OutputNames:
         return None if self.to_stdout or self.stored else self.folder or self.paths[0]
 
     def plan(self, files: tuple[DumpFile, ...], numbers: Sequence[int]) -> "OutputPlan":
-        """The same, once the dump's files are opened; ``numbers`` as ``Dump`` has them."""
+        """The plan with the dump's opened files; ``numbers`` as ``Dump`` has them."""
         if self.folder is None:
             targets = [Target(self.paths[0], files)]
         else:
@@ -76,12 +76,12 @@ class OutputNames:
 
 @dataclass(frozen=True)
 class OutputPlan(OutputNames):
-    """The same with the files whose survivors each output takes."""
+    """OutputNames with the files whose survivors each output takes."""
 
     targets: tuple[Target, ...] = ()
 
     def published(self) -> list[str]:
-        """Every path or address that will be there afterwards."""
+        """Every path or address that the run publishes."""
         stored = (self.stored.prefix, self.stored.report) if self.stored else ()
         return [str(path) for path in (*stored, self.result, self.report) if path is not None]
 
@@ -167,7 +167,7 @@ def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
 
 
 def _above_all(arguments: list[str], files: list[str]) -> str:
-    """The one folder, or prefix of a store, that was named as the dump; empty: other things were."""
+    """The folder, or prefix of a store, if it alone was named as the dump, with a slash; else empty."""
     argument, *others = arguments
     if others:
         return ""
@@ -178,7 +178,7 @@ def _above_all(arguments: list[str], files: list[str]) -> str:
 
 
 def _names_a_file(output: Path, folder: PurePath) -> bool:
-    """Whether the name of an output for a folder's dump ends as a file's, and not as the folder's does."""
+    """Whether an output has a suffix of files that the ``folder`` of the dump does not have itself."""
     suffix = PurePath(split_suffixes(output.name)[1]).suffix or output.suffix
     return suffix.lower() in DATA_SUFFIXES | CONTAINER_SUFFIXES.keys() and suffix != folder.suffix
 
@@ -217,7 +217,7 @@ def _report_folder(names: OutputNames, choice: OutputChoice) -> Path | None:
 
 
 def _whole_name(option: str, path: str) -> str:
-    """A path whose last part is a name: ``.`` and ``..`` say which folder, but not what it is called."""
+    """The path, with the name of the folder as its last part in place of ``.`` or ``..``."""
     if Path(path).name not in {"", ".."}:
         return path
     place = os.path.realpath(path)
@@ -227,9 +227,9 @@ def _whole_name(option: str, path: str) -> str:
 
 
 def _refuse_report_of_another(report: Path, result: Path | None, prefix: str | None = None) -> None:
-    """Raise OutputError for a report folder that tells of a dump which is still there, and is not this run's.
+    """Raise OutputError for a report folder on another dump, which still exists.
 
-    ``result`` is where this run's dump goes to, ``prefix`` on a store.
+    ``result`` is the path of this run's dump, ``prefix`` its address on a store.
     """
     owner = _owner_of(report)
     if owner is None or owner == prefix or not _is_another(owner, report, result):
@@ -241,13 +241,13 @@ def _refuse_report_of_another(report: Path, result: Path | None, prefix: str | N
 
 
 def _may_take(report: Path, result: Path) -> bool:
-    """Whether nothing is in this place, or a report that is of this run's dump."""
+    """Whether nothing is at this path, or only a report on this run's dump."""
     owner = _owner_of(report)
     return not os.path.lexists(report) or (owner is not None and not _is_another(owner, report, result))
 
 
 def _owner_of(report: Path) -> str | None:
-    """The dump that a report folder tells of, as the run that wrote it named it; None if nobody can tell."""
+    """The dump that a report folder is about, as named by the run that wrote it; None if unknown."""
     path = report / "report.json"
     try:
         owner = json.loads(path.read_bytes())["outputs"][0] if path.is_file() else None
@@ -258,7 +258,7 @@ def _owner_of(report: Path) -> str | None:
 
 def _is_another(owner: str, report: Path, result: Path | None) -> bool:
     if is_address(owner):
-        return True  # nobody looks whether it is still there
+        return True  # whether it still exists is not checked on a store
     places = {os.path.realpath(place) for place in (owner, report.with_name(Path(owner).name))}
     is_own = result is not None and os.path.realpath(result) in places
     return not is_own and any(map(os.path.exists, places))

@@ -1,7 +1,7 @@
 """An output on a store without rename: part files under names of their own, a manifest, ``_SUCCESS`` last.
 
-Parts of different runs have different names, so that new ones can be written beside old ones. The manifest
-(one object, replaced as a whole) lists the parts that are the dump: kcompact reads those alone. Other readers
+Parts of different runs have different names, so that new parts can be written beside old ones. The manifest
+(one object, replaced as a whole) lists the parts of the dump, and kcompact reads no others. Other readers
 look for ``_SUCCESS``, which is absent while parts of two runs are there.
 """
 
@@ -40,7 +40,7 @@ class StoredOutput:
         return f"{self.prefix}{WORK}{self.run}/"
 
     def work_folder_of(self, address: str) -> str:
-        """The folder of pieces, of whatever run, that holds an object of the prefix; empty: none does."""
+        """The folder for pieces of reports, of any run, that an object lies in; empty if it lies in none."""
         folder, slash, _ = address.removeprefix(self.prefix).partition("/")
         return f"{self.prefix}{folder}/" if slash and folder.startswith(WORK) else ""
 
@@ -54,7 +54,7 @@ class StoredOutput:
 
 
 def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
-    """Raise OutputError where an address cannot be written to, or meets one that is read."""
+    """Raise OutputError where an address cannot be written to, or overlaps one that is read."""
     for option, address in (("-o", output), ("--report", report)):
         if address is None:
             continue
@@ -70,7 +70,7 @@ def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
 
 
 def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput | None) -> None:
-    """Raise OutputError where a state on a store meets what is read, or what else is written there."""
+    """Raise OutputError where a state on a store overlaps an input, or another output there."""
     if state is not None and is_address(state):
         written = [output.prefix, output.report] if output else []
         addresses = dict.fromkeys(inputs, "read") | {path: "written, too" for path in written if path}
@@ -78,7 +78,7 @@ def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput
 
 
 def _check_apart(option: str, address: str, addresses: Mapping[str, str]) -> None:
-    """``addresses``: what happens to each of them."""
+    """Raise OutputError where ``address`` overlaps one of ``addresses``, given with their use in words."""
     for other, use in addresses.items():
         if is_address(other) and _meet(*_alike(address, other)):
             raise OutputError(
@@ -95,7 +95,7 @@ def _alike(*addresses: str) -> list[str]:
 
 
 def _meet(prefix: str, other: str) -> bool:
-    """Whether one lies within the other, or a pattern may name what lies within the prefix."""
+    """Whether one address lies within the other, or the pattern ``other`` may match below ``prefix``."""
     below = f"{other.rstrip('/')}/"
     if below.startswith(prefix) or prefix.startswith(below):
         return True

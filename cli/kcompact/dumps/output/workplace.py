@@ -1,4 +1,4 @@
-"""Where tasks leave what they write: a folder that the driver sees too, a store, or nowhere (a dry run)."""
+"""Where tasks leave their output: a folder that the driver sees, too, a store, or nowhere (a dry run)."""
 
 import io
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from kcompact.storage.scratch import create_part
 class PartFiles:
     """Whole files of an output on a store, one of each task that has survivors. Picklable.
 
-    ``around``: the bytes before, between and after the survivors of splits. ``folders``: of each file, by id,
-    where its parts lie below the prefix, if that has to tell their log. ``places``: of each split, by id, its
-    place in the output, where that is not the order of ids, or there are folders; then a part holds splits of
-    successive places and of one folder, and is numbered by the first of them.
+    ``around``: the bytes before, between and after the survivors of splits. ``folders``: by file id, the
+    folder below the prefix for the file's parts, if names of folders have to tell their log. ``places``: by
+    split id, the split's place in the output, given if places are not in the order of ids, or if there are
+    folders. A part then holds splits of successive places and of one folder, and has the number of the first.
     """
 
     output: StoredOutput
@@ -32,7 +32,7 @@ class PartFiles:
     places: Mapping[int, int] = field(default_factory=dict)
 
     def new_name(self, number: str) -> str:
-        """A name for a file that no other has: a task that is tried again does not meet what it left before.
+        """A unique name for a part file, so that a task that is tried again does not meet its earlier file.
 
         ``number``: six digits, which order part files.
         """
@@ -41,11 +41,12 @@ class PartFiles:
 
 @dataclass(frozen=True)
 class Workplace:
-    """``folder``: a folder's path or a store's address, for pieces of reports; None: they are not wanted.
+    """Where tasks leave parts of the output and pieces of reports.
 
-    ``parts`` are the files of an output on a store; None: parts are in the folder too, the driver joins them.
-    ``is_afar``: tasks do not see the folder, and what they write is brought there through Spark.
-    ``own_outputs``: files, by id, whose survivors are an output of their own, which a task may write.
+    ``folder``: a folder's path or a store's address, for pieces of reports; None: they are not wanted.
+    ``parts`` are the files of an output on a store; None: parts are in the folder, too, and the driver joins
+    them. ``is_afar``: tasks do not see the folder, and their output is brought there through Spark.
+    ``own_outputs``: ids of files whose survivors are a whole output by themselves, which a task may write.
     """
 
     folder: str | None
@@ -63,7 +64,7 @@ class Workplace:
 
 
 class _Nowhere(io.RawIOBase):
-    """Takes bytes and knows how many there were."""
+    """A file that discards its bytes and counts them."""
 
     def __init__(self) -> None:
         super().__init__()

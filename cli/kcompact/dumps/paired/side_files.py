@@ -1,4 +1,4 @@
-"""Keys, values and headers in files of their own, as Confluent's sinks write them: row i with row i."""
+"""Keys, values and headers in separate files, as Confluent's sinks write them: rows i make one record."""
 
 import io
 import re
@@ -29,7 +29,7 @@ from kcompact.storage.object_stores import is_address
 
 
 class Row(NamedTuple):
-    """One row: its bytes in the file, what stands in it, and the bytes that this stands for (None: null)."""
+    """One row: its size in the file, its parsed content, and the bytes that this stands for (None: null)."""
 
     record_bytes: int
     parsed: Any
@@ -45,7 +45,7 @@ _BYTES_HINT = (
 
 @dataclass(frozen=True)
 class SidePart:
-    """One of the files. ``header`` None: JSON lines."""
+    """One of the files side by side; ``header`` is None for JSON lines."""
 
     path: str
     data_path: str  # absolute: workers run in folders of their own
@@ -71,14 +71,14 @@ def _json_rows(part: SidePart) -> Iterator[Row]:
 
 
 def _json_bytes(parsed: ParsedJson) -> bytes | None:
-    """A string is its text, anything else its exact spelling."""
+    """The bytes for a JSON value: the text of a string, the exact spelling of anything else."""
     if parsed.value is None:
         return None
     return parsed.encoded(parsed.value) if isinstance(parsed.value, str) else parsed.data.strip()
 
 
 def _avro_rows(part: SidePart, header: Header, *, as_text: bool) -> Iterator[Row]:
-    """All rows in order. ``as_text``: structured Avro becomes JSON, else its datum's bytes."""
+    """All rows in order. Structured Avro becomes JSON if ``as_text``, else the bytes of its datum."""
     wire, text = wire_schema(header.schema), wire_schema(header.schema, text=True)
     structured = text.parsed(without_null(text.type)) if as_text else None
     reader = RecordReader(wire, frozenset({()}))
@@ -133,10 +133,10 @@ class SideShape:
 
 
 def grouped(paths: list[str]) -> list[dict[str, str]]:
-    """Files by role ("value", "keys", "headers"), those that belong together in one dict.
+    """Paths by role ("value", "keys", "headers"), those of files that belong together in one dict.
 
-    The keys and headers of a file with a Confluent name are found beside it, named or not. Where there are no
-    keys, files are alone as "value".
+    The keys and headers of a file with a Confluent name are looked for beside it, whether the user named them
+    or not. Where there are no keys, each file is a group of its own, as "value".
     """
     groups: dict[str, dict[str, str]] = {}
     for path in paths:
@@ -197,7 +197,7 @@ def recognise_side_files(group: dict[str, str], spool: Path) -> SideShape:
 
 
 def refuse_tombstones_apart(files: list[DumpFile]) -> None:
-    """Raise InputError where tombstones and values of a log are in files of their own."""
+    """Raise InputError where the tombstones of a log are in other files than its values."""
     side = [file for file in files if isinstance(file.shape, SideShape)]
     values = {(file.topic, file.partition): file.path for file in side if "value" in file.shape.parts}
     for file in side:
@@ -211,24 +211,24 @@ def refuse_tombstones_apart(files: list[DumpFile]) -> None:
 
 
 class SideFiles(Layout):
-    """The layout of files side by side. They are converted when they are written: see ``copy``."""
+    """The layout of files side by side. Their records can only be converted, not copied: see ``copy``."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """One range: rows are numbered through all files."""
+        """One range, as a record is found by the number of its row in all files."""
         del split_bytes
         return [(0, file.data_bytes)]
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
-        """All records, zipped from the files; a position is the number of a row."""
+        """All records, put together from the rows of all files; a position is the number of a row."""
         return asked_for(_zipped_records(part.file, part.notes, as_text=values), part)
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
-        """The error, which names the one of the files."""
+        """The error, which already names the file that it is about."""
         del file
         return InputError(str(bad), hint=bad.hint)
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Raise OutputError: one output file cannot hold what was in several; a writer can."""
+        """Raise OutputError: one file cannot take bytes from several files; only a writer can join them."""
         del out
         raise OutputError(f"{chosen.file.path}: keys and values are in separate files", hint=CONVERT_HINT)
 
@@ -237,7 +237,7 @@ CONVERT_HINT = "name an output that ends in .avro, .parquet, .jsonl or .csv with
 
 
 def _zipped_records(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Entry]:
-    """All records, zipped from the files. Raises UnreadableError."""
+    """All records, put together from the rows of all files. Raises UnreadableError."""
     parts: dict[str, SidePart] = file.shape.parts
     roles = list(parts)
     readers = [
@@ -265,7 +265,7 @@ def _zipped_records(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iter
 
 
 def _count_kinds(key: Row, notes: SplitNotes) -> None:
-    """Count keys that are JSON, and strings that would be that JSON but for their quotes."""
+    """Count keys that are JSON but no strings, and strings that would be such JSON without their quotes."""
     if key.data is None:
         return
     if not isinstance(key.parsed, str):

@@ -9,7 +9,7 @@ from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.writer import Writer
 
 BLOCK_BYTES = 64_000
-CODEC = "deflate"  # with "null", the one that every reader must know
+CODEC = "deflate"  # every reader has to support it and "null"
 SCHEMA = {
     "type": "record",
     "name": "KafkaRecord",
@@ -42,7 +42,7 @@ _NULL, _PRESENT = encode_long(0), encode_long(1)  # branches of the unions above
 
 
 class AvroWriter(Writer):
-    """A container with SCHEMA. ``seed`` makes the sync marker: the same inputs give the same file."""
+    """Writes a container with SCHEMA. The sync marker is made of ``seed``: equal inputs give equal files."""
 
     suffix = ".avro"
 

@@ -1,4 +1,4 @@
-"""Survivors of a split, decoded and written in a target format; and notes on what an output does not hold."""
+"""Copies or converts the survivors of a split, and notes on parts of records that an output does not hold."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from kcompact.dumps.writers.writer import Writer
 
 @dataclass(frozen=True)
 class Copier:
-    """Copies a file's survivors, or converts them where its output has a writer. Picklable."""
+    """Copies a file's survivors, or converts them if its output has a writer. Picklable."""
 
     writers: dict[int, Writer]  # by file_id
 
     def __call__(self, chosen: Chosen, out: BinaryIO, notes: ConversionNotes | None = None) -> int:
         """Write the chosen records, in their order; return the bytes written.
 
-        ``notes`` learn of records that are converted.
+        ``notes`` takes notes on records that are converted.
         """
         writer, layout = self.writers.get(chosen.file.file_id), LAYOUTS[chosen.file.layout]
         if writer is None:
@@ -31,14 +31,14 @@ class Copier:
 
 
 def copier_for(outputs: OutputPlan) -> Copier:
-    """How survivors get into these outputs."""
+    """The copier that writes survivors to these outputs."""
     return Copier(
         {file.file_id: target.writer for target in outputs.targets if target.writer for file in target.files}
     )
 
 
 def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
-    """All of them; ``by_file`` has what was noted of each file's records when they were converted."""
+    """All notes on converted outputs; ``by_file``: by file id, those made while records were converted."""
     converted = [(target, target.writer) for target in outputs.targets if target.writer is not None]
     notes = [
         f"{target.path}: {', '.join(writer.losses)} of the records are not in this output"
@@ -52,7 +52,7 @@ def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[Convers
 
 
 def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
-    """The fields that are no part of a record, each set of them once."""
+    """Notes on fields that the output lacks as they are no parts of a record; each set of fields once."""
     paths: dict[str, list[str]] = {}
     for file in files:
         names = dict.fromkeys(name for notes in by_file.get(file.file_id, ()) for name in notes.fields_beside)
@@ -62,7 +62,7 @@ def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNo
 
 
 def _doubtful(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> Iterator[str]:
-    """Records whose parts may not be what the output says, or are not obvious in it."""
+    """Notes on records with parts that the output may have wrong, or that are hard to recognise in it."""
     for name, doubt in _DOUBTS.items():
         for file in files:
             counts = [notes for notes in by_file.get(file.file_id, ()) if notes.counts.get(name)]
@@ -82,6 +82,6 @@ _DOUBTS: dict[CountName, str] = {
     "quoted_keys": "a key that is a string which reads as JSON ({example}): its quotes are part of the key in"
     " the output, as other keys are JSON that is no string",
 }
-"""By what is counted while records are converted: what a note says of them."""
+"""By the name of a count made while records are converted: the text of the note about it."""
 
 _NOT_THERE = "not in the output, which holds the parts of records alone"

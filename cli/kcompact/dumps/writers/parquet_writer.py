@@ -30,7 +30,7 @@ _BATCH_BYTES = 32 << 20
 
 
 class ParquetWriter(Writer):
-    """Row groups of SCHEMA, for ``parquet_output.py`` to make one file of."""
+    """Writes row groups of SCHEMA, which ``parquet_output.py`` joins into one file."""
 
     suffix = ".parquet"
     form = ParquetForm(SCHEMA, most_rows=_BATCH_ROWS * 8)

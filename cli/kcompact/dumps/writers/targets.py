@@ -35,20 +35,20 @@ _FORMATS = {
     ".avro": "avro",
     ".parquet": "parquet",
 }
-"""The formats that suffixes promise: any JSON, JSON lines, CSV with a header line, Avro, Parquet."""
+"""By suffix, the format that it promises: any JSON, JSON lines, CSV with a header line, Avro, Parquet."""
 
 _TEXT_SUFFIXES = {".txt", ".log", ".tsv", ".dump"}
-"""Suffixes that promise no format: text as it is."""
+"""Suffixes of text that promise no particular format."""
 
 _OURS = ".compacted"  # before the suffix, where there is one
 _CSV_DELIMITERS = {",", ";"}
 
 
 def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
-    """The target that the suffix of ``output`` asks for; None: what the files are already, so copy bytes.
+    """The target that the suffix of ``output`` asks for; None if the files have it, so that bytes are copied.
 
-    Under the suffix that the inputs have, whatever is in them, nothing is asked for. Raises OutputError for a
-    suffix that says nothing about a format that can be written.
+    The suffix of the inputs always means None, whatever they contain. Raises OutputError for a suffix that
+    names no format that kcompact can write.
     """
     suffix = data_suffix(output)
     formats = [_formats_of(file) for file in files]
@@ -132,7 +132,7 @@ def _refuse_logs_by_name(output: Target) -> None:
 
 
 def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
-    """Refuse records of several logs in a format that cannot tell them apart. Raises OutputError."""
+    """Raise OutputError for records of several logs in a format that cannot tell them apart."""
     if len(kept_logs) > 1 and any(target.writer and target.writer.one_log for target in outputs.targets):
         raise OutputError(
             f"kcat produces into one topic and partition, and these are {len(kept_logs)}:"
@@ -164,14 +164,14 @@ def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool
 
 
 def _own_outputs(outputs: OutputPlan) -> frozenset[int]:
-    """The files, by id, whose survivors are an output of their own as they are copied."""
+    """The ids of files whose copied survivors are a whole output by themselves."""
     if outputs.folder is None:
         return frozenset()
     return frozenset(target.files[0].file_id for target in outputs.targets if _is_plain(target))
 
 
 def _is_plain(target: Target) -> bool:
-    """Whether the output, if it is of one file, is bytes of it, and packed in nothing."""
+    """Whether an output of a single file consists of the file's own bytes, neither converted nor packed."""
     file = target.files[0]
     if target.writer is not None or file.origin is not None or file.container is not None:
         return False
@@ -187,9 +187,9 @@ def _kind_of_parts(target: Target) -> tuple[str, str | None]:
 
 
 def _folder_of_parts(file: DumpFile) -> str:
-    """The folder below a prefix that says topic and partition of a file's records, as far as they do not.
+    """The folder below a prefix that names the topic and partition, where a file's records do not.
 
-    Raises OutputError where more is lacking than folders can say.
+    Raises OutputError where records lack more than names of folders can say.
     """
     dialect = file.dialect
     topic = "" if dialect.topic is not None else f"topic={file.topic}/"

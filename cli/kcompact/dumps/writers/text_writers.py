@@ -16,11 +16,11 @@ _REPLACEMENT = "\ufffd"  # readers take it for a sign of lost bytes
 
 
 class JsonLinesWriter(Writer):
-    """``{"topic", "partition", "offset", "timestamp", "key", "value"}``, and what else the record has.
+    """Writes ``{"topic", "partition", "offset", "timestamp", "key", "value"}``, and other parts if present.
 
-    ``"key_encoding": "base64"`` and ``"value_encoding": "base64"`` are beside a key or value that is not
-    text, ``"text"`` beside text that looks like base64, or like bytes as programs print them; ``"encoding":
-    "base64"`` is in a header beside its value. A timestamp that others would take for microseconds is text,
+    ``"key_encoding"`` and ``"value_encoding"`` are ``"base64"`` beside a key or value that is not text, and
+    ``"text"`` beside text that looks like base64, or like bytes as programs print them. A header has
+    ``"encoding"`` beside its value. A timestamp that others would take for microseconds is written as text,
     ``CreateTime:1700000000000000``.
     """
 
@@ -32,7 +32,7 @@ class JsonLinesWriter(Writer):
 
 
 def envelope(record: Record) -> dict[str, Any]:
-    """The record as JSON can hold it."""
+    """The record as an object for JSON."""
     fields: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,
@@ -101,7 +101,7 @@ COLUMNS = (
 
 
 class CsvWriter(Writer):
-    """A header line, then a line each. Keys and values are always quoted, so that null and empty differ."""
+    """Writes a header line, then a row each. Keys and values are always quoted: null and empty differ."""
 
     suffix = ".csv"
 
@@ -141,7 +141,7 @@ _HINT = "samples/replay.py replays any dump without loss"
 
 
 class KcatWriter(Writer):
-    """Lines of one log."""
+    """Writes lines of key, TAB and value for ``kcat -Z``, of one log."""
 
     suffix = ".txt"
     losses = ("offsets", "timestamps", "headers")

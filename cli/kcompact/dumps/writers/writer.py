@@ -1,4 +1,4 @@
-"""The interface of a target format: records in, bytes out, in fragments that simply follow one another."""
+"""The interface of a target format: records in, bytes out, in fragments that can simply be concatenated."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,10 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Writer(ABC):
-    """One target. Picklable: workers encode, the driver writes what is around the fragments.
+    """One target. Picklable: workers encode, the driver writes the bytes around the fragments.
 
-    ``seed`` tells the inputs apart. ``losses`` says what the target cannot hold (nothing: lossless),
-    ``one_log`` whether records of several partitions would be mixed up in it.
+    ``seed`` differs where inputs differ. ``losses`` names the parts that the target cannot hold (empty:
+    lossless). ``one_log``: records do not name their log, so that those of several logs cannot be told apart.
     """
 
     seed: str
