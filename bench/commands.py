@@ -1,11 +1,12 @@
-"""What the other commands cost beside a plain ``compact`` of the same dump, whole processes taking turns.
+"""Time and memory of the other commands beside a plain ``compact`` of the same dump; processes take turns.
 
     python bench/commands.py --scratch DIR --dump dump.jsonl [--runs 3] [--only verify-wrong]
     python bench/commands.py --scratch DIR [--records 20000000]        makes the dump, and deletes it again
 
 The dump holds lines of ``kcat -J``. Before any time counts, it is compacted once: that is what ``verify``
-compares with the dump. ``verify-wrong`` lacks one of its lines and has to end with 1. Runs of ``compact``
-have to write the same bytes as the plain one. Each starts without state and output of an earlier run.
+compares with the dump. ``verify-wrong`` compares it without one line, and has to end with 1. Runs of
+``compact`` have to write the same bytes as the plain one. Each starts without state and output of an earlier
+run.
 """
 
 import argparse

@@ -2,8 +2,9 @@
 
     python bench/shuffle.py [--records 400000] [--keys 60000] [--key-bytes 24] [--tasks 8]
 
-Then, by the same model, what a topic of ten terabytes would send. Values never travel: a row per key and
-reading task goes to the task that merges the key, and one per key goes on to the task that copies its record.
+It then shows what a topic of ten terabytes would send by the same model. Values never travel: a row
+per key and reading task goes to the task that merges the key, and one per key goes on to the task that copies
+its record.
 """
 
 import argparse

@@ -4,8 +4,8 @@
 
 Workers are executors of ``local-cluster``. Two cores of a machine share caches
 and memory, and the driver needs some of them: two copies of the scan alone side by side, each over the whole
-dump in a process of its own, show what the machine gives. The last figure is the part of that which the
-compaction reaches.
+dump in a process of its own, show what the machine gives. The last figure is the speed-up of the
+compaction as a part of that of the two scans.
 
 Each run starts Java, the executors and their Python anew, on the same cores. A run over 2,000 records shows
 how long that takes; the speed-up is shown without it, too.

@@ -114,7 +114,7 @@ def test_a_line_that_nobody_knows_is_quoted(record: str, tmp_path: Path) -> None
     path.write_text(f"{record % 0}% From the north: 5\n{record % 1}{KCAT[3]}\n% More\n{record % 2}")
     notes = "\n".join(judged(path))
     assert (
-        "2 lines skipped for the % at the beginning, though none of kcat's, such as '% From the north: 5'"
+        "2 lines skipped that begin with % but are no known message of kcat, such as '% From the north: 5'"
         in notes
     )
     assert "1 line skipped in which the tool talks about itself" in notes

@@ -115,7 +115,7 @@ def _unknown_lines(file: DumpFile, notes: SplitNotes) -> list[str]:
     count = notes.counts.get(UNKNOWN_LINES, 0)
     if not count:
         return []
-    lines = f"{counted(count, 'line')} skipped for the % at the beginning, though none of kcat's"
+    lines = f"{counted(count, 'line')} skipped that begin with % but are no known message of kcat"
     remedy = "if they belong to records, export as JSON lines (kcat -J)"
     return [f"{file.path}: {lines}, such as {notes.examples[UNKNOWN_LINES][0]}: {remedy}"]
 
