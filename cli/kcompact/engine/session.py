@@ -148,7 +148,10 @@ def _active_session() -> "SparkSession | None":
 
 
 def works_elsewhere(options: SessionOptions) -> bool:
-    """Whether workers may be on other machines, with other disks: those of the caller's session, if any."""
+    """Whether workers may be on other machines, with other disks.
+
+    If the caller has a session already, its workers count.
+    """
     active = _active_session()
     return options.is_elsewhere if active is None else is_on_cluster(active)
 

@@ -34,7 +34,7 @@ class LatestRecords:
     policies: Mapping[int, Policy]
 
     def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
-        """The function for a ``Decide``; blocks are those of ``send_groups``."""
+        """Decide on the keys of a merge task (see ``Decide``). Blocks are those of ``send_groups``."""
         for groups in groups_of_keys(blocks, self.reading):
             keys = self.reading.grouping.merged(groups).combine_chunks()
             if keys.num_rows:
@@ -58,7 +58,7 @@ class LatestRecords:
         )
 
     def _tallies(self, keys: pa.Table, log_id: int, at: np.ndarray) -> Iterator[dict[str, int]]:
-        """Rows for ``tallies_in``: one of the keys of a log with a latest value, one of those deleted."""
+        """Rows for ``tallies_in``: one for the latest values of a log, one for its latest tombstones."""
         policy, is_tombstone = self.policies[log_id], is_tombstone_of(keys["location"].to_numpy()[at])
         for tombstone, chosen in ((False, at[~is_tombstone]), (True, at[is_tombstone])):
             if not len(chosen):

@@ -43,7 +43,7 @@ class RoundMerge:
     has_state: bool
 
     def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
-        """The function for a ``Decide``; blocks are those of ``send_groups``."""
+        """Decide on the keys of a merge task (see ``Decide``). Blocks are those of ``send_groups``."""
         for groups in groups_of_keys(blocks, self.reading, _PASSES_TO_DECIDE):
             rows, starts = self._by_key(groups)
             if rows.num_rows:

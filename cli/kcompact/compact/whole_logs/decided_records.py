@@ -79,7 +79,7 @@ class _RecordVerdicts:
     has_state: bool
 
     def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
-        """The function for a ``Decide``; blocks are those of ``send_index``."""
+        """Decide on the keys of a task (see ``Decide``). Blocks are those of ``send_index``."""
         rows = with_verdicts(rows_of_keys(blocks, self.lookups), self.plans)
         decided = decided_records(rows)
         keys = decided.filter(pa.array(is_last(decided)))

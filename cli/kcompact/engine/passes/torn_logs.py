@@ -38,7 +38,7 @@ class _Piece:
 
 
 def refuse_torn_logs(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where a file's offsets continue those of another log, as in ``xaa``, ``xab`` of split.
+    """Raise InputError where a file's offsets continue those of another log: ``xaa`` and ``xab`` of split(1).
 
     If they were taken for two logs, records and deletes of one would not supersede records of the other.
     """
