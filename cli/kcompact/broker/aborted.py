@@ -1,4 +1,4 @@
-"""Which records belong to aborted transactions, as runs of offsets."""
+"""Records of aborted transactions, as ranges of offsets."""
 
 from dataclasses import dataclass
 from operator import attrgetter
@@ -10,14 +10,14 @@ from kcompact.errors import InputError
 
 @dataclass(frozen=True)
 class AbortedRange:
-    """Offsets of aborted data; both ends belong to it. Committed data of other producers is not inside."""
+    """Offsets of aborted data, both ends inclusive. No committed data of other producers are among them."""
 
     first_offset: int
     last_offset: int
 
 
 def read_aborted(path: str, open_file: Open = open_bytes) -> PerLog[tuple[AbortedRange, ...]]:
-    """Ranges by log, ascending, from ``topic partition first_offset last_offset``. Raises InputError."""
+    """Ranges by log, ascending. A line holds topic, partition, first and last offset. Raises InputError."""
     ranges: dict[LogName, list[AbortedRange]] = {}
     columns = "topic partition first_offset last_offset"
     lines = numbered_lines(path, open_file=open_file)

@@ -26,7 +26,7 @@ Lines = Iterator[tuple[int, str]]
 
 
 class SegmentHead(NamedTuple):
-    """A segment file that the list names; it may hold no batch."""
+    """The name of a segment file in a list; the segment may hold no batch."""
 
     base_offset: int
 
@@ -47,7 +47,7 @@ _DAMAGED = "the line was damaged or edited: list the batches again"
 
 
 def read_batches(*paths: str, open_file: Open = open_bytes) -> PerLog[PackedBatches]:
-    """Batches by log, by ascending base offset. Raises InputError naming the line.
+    """Batches by log, by ascending base offset. Raises InputError that names the line.
 
     Each file is the text of ``kafka-dump-log --deep-iteration`` (or ``--print-data-log``) of one or several
     segment files, or a tab-separated table whose first line names its columns: topic, partition, segment,
@@ -86,10 +86,10 @@ def _without_batches(path: str) -> InputError:
 
 @dataclass
 class _Collected:
-    """The batches of one log, packed as they come; ``overlap`` is the message where two of them overlap."""
+    """The batches of one log, packed as they come. ``overlap`` begins the message if two of them overlap."""
 
     overlap: str
-    segment_bases: set[int] = field(default_factory=set)  # of segments that need not hold any
+    segment_bases: set[int] = field(default_factory=set)  # of all named segments, which may be empty
     _waiting: list[Batch] = field(default_factory=list)
     _packed: PackedBatches = field(default_factory=PackedBatches)
 
@@ -104,7 +104,7 @@ class _Collected:
             self._pack()
 
     def packed(self) -> PackedBatches:
-        """All of them; those of a file that lists a log's segments out of order are sorted first."""
+        """All batches, sorted where a file lists the segments of a log out of order. Raises InputError."""
         if self._waiting:
             self._pack()
         if self._packed.is_ascending:
@@ -167,15 +167,16 @@ def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
 
 
 def _dump_log(path: str, lines: Lines) -> Iterator[Logged]:
-    """Segments, and batch lines, each completed by the marker in its record line; others are record text.
+    """The segments and batches in a text of kafka-dump-log, control batches with their record's marker.
 
-    A text without a batch tells of segments that hold none, and says nothing else.
+    All other lines are the text of records. A text without any batch may only name segments, which hold none
+    then.
     """
     log: LogName | None = None
     segment_base_offset = NONE
     batch: Batch | None = None
     has_batches = is_strange = False
-    waits_at = 0  # line of a control batch whose record line has not come yet
+    waits_at = 0  # the line of a control batch whose record line has not come yet; 0: none
     for number, line in lines:
         dumping = _DUMPING.fullmatch(line)
         header = _BATCH_LINE.fullmatch(line)
@@ -254,6 +255,6 @@ def _header_batch(path: str, number: int, line: str, segment_base_offset: int) -
         producer_epoch=whole("producerEpoch"),
         is_transactional=flag("isTransactional"),
         is_control=flag("isControl"),
-        marker=NONE,  # set from the record line below
+        marker=NONE,  # set by ``_dump_log`` from the record line that follows
         delete_horizon_ms=number_in(horizon[1], path, number) if horizon else NONE,
     )

@@ -1,6 +1,6 @@
 """The record batches of a log as they are on disk: producers, markers, delete horizons, exact sizes.
 
-Column by column, and packed where all those of a log are kept: a few bytes each, not an object each.
+Batches are held as columns, and those of a whole log as packed columns: a batch takes a few bytes, no object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,16 +18,16 @@ NONE = -1
 """The value for a segment, a marker or a delete horizon that a batch does not have."""
 
 NEVER_DUE_MS = LONG_MAX
-"""The delete horizon of a marker that a round would have stamped, had it not been too late (R29)."""
+"""The delete horizon of a marker that a round would have stamped if the horizon fitted into 64 bits (R29)."""
 
 COMMIT, ABORT = 0, 1
 _PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 class Batch(NamedTuple):
-    """One batch header. ``last_offset`` is the header's, which may exceed the last record that is left in it.
+    """One batch header. Its ``last_offset`` may lie behind the last record that is left in the batch.
 
-    A batch without records (``record_count`` 0) is one that the cleaner kept for its producer's sake (R36).
+    The cleaner keeps a batch without records (``record_count`` 0) for the sake of its producer (R36).
     """
 
     base_offset: int
@@ -43,12 +43,12 @@ class Batch(NamedTuple):
     is_transactional: bool
     is_control: bool
     marker: int  # COMMIT or ABORT; NONE: no marker, or of another kind
-    delete_horizon_ms: int  # NONE: it has none
+    delete_horizon_ms: int  # NONE: the batch has no horizon
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches of one log, ascending by offset; the fields are those of ``Batch``, an element per batch."""
+    """Batches of one log, ascending by offset. Fields are those of ``Batch``, with an element per batch."""
 
     base_offset: Longs
     last_offset: Longs
@@ -102,7 +102,7 @@ def in_order(batches: Batches) -> Batches:
 
 
 def overlap_in(batches: Batches) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Base and last offset of the first batch that overlaps the next one, and of that; None: none does."""
+    """Base and last offset of the first batch that overlaps the next one, and of this next one; else None."""
     overlaps = np.flatnonzero(batches.base_offset[1:] <= batches.last_offset[:-1])
     if not len(overlaps):
         return None
@@ -113,7 +113,7 @@ def overlap_in(batches: Batches) -> tuple[tuple[int, int], tuple[int, int]] | No
 
 @dataclass
 class PackedBatches:
-    """Batches of one log as Arrow streams, in the order of offsets, and what is asked about all of them."""
+    """Batches of one log as Arrow streams, in the order of offsets, with some facts about all of them."""
 
     blocks: list[bytes] = field(default_factory=list)
     first_offsets: list[int] = field(default_factory=list)  # base offset of each block's first batch
@@ -121,19 +121,19 @@ class PackedBatches:
     segment_bytes: dict[int, int] | None = field(
         default_factory=dict
     )  # by base offset, ascending; None: unknown
-    first_data_end_offset: int | None = None  # where the first batch of data outside of transactions ends
-    is_ascending: bool = True  # each part began after the end of the one before
+    first_data_end_offset: int | None = None  # end of the first batch with data outside of transactions
+    is_ascending: bool = True  # whether each part began after the end of the one before
 
     @staticmethod
     def of(parts: Iterable[Batches]) -> "PackedBatches":
-        """From parts in the order of offsets, of which none is empty."""
+        """From parts in the order of offsets; no part is empty."""
         packed = PackedBatches()
         for part in parts:
             packed.add(part)
         return packed
 
     def add(self, part: Batches) -> None:
-        """Pack one more part, ascending in itself and not empty."""
+        """Pack one more part, which is ascending in itself and not empty."""
         self.is_ascending &= int(part.base_offset[0]) > self.last_offset
         self.blocks.append(_packed(part))
         self.first_offsets.append(int(part.base_offset[0]))
@@ -144,7 +144,7 @@ class PackedBatches:
             self.first_data_end_offset = int(plain[0]) + 1
 
     def with_segments(self, base_offsets: Iterable[int]) -> "PackedBatches":
-        """A copy with these segments, too, which may be empty; unchanged if some batch names no segment."""
+        """A copy with these segments added, which may be empty; unchanged if a batch names no segment."""
         if self.segment_bytes is None:
             return self
         sizes_bytes = {**dict.fromkeys(base_offsets, 0), **self.segment_bytes}
@@ -172,7 +172,7 @@ class PackedBatches:
         return PackedBatches.of(cut) if cut else None
 
     def start_of(self, offset: int) -> int:
-        """The base offset of the batch that holds an offset; the offset itself if none does."""
+        """The base offset of the batch that holds an offset, or the offset itself if none does."""
         block = int(np.searchsorted(self.first_offsets, offset, side="right")) - 1
         if block < 0:
             return offset
@@ -182,7 +182,7 @@ class PackedBatches:
 
 
 def _with_bytes(segment_bytes: Mapping[int, int] | None, part: Batches) -> dict[int, int] | None:
-    """Bytes by segment with those of one more part added; None: some batch names no segment."""
+    """Bytes by segment with those of one more part added; None if a batch names no segment."""
     bases, at = np.unique(part.segment_base_offset, return_inverse=True)
     if segment_bytes is None or NONE in bases:
         return None

@@ -1,7 +1,7 @@
-"""Kafka's ``cleaner-offset-checkpoint``: per log the first dirty offset.
+"""Kafka's ``cleaner-offset-checkpoint``: the first dirty offset of each log.
 
-Everything below it has been cleaned once (R48). Files are read and refused as the broker's
-``CheckpointFile.read`` does (R46, R47), and written so that a broker could read them.
+Everything below it has been cleaned once (R48). Files are read and refused as by the broker's
+``CheckpointFile.read`` (R46, R47), and written so that a broker could read them.
 """
 
 import re
@@ -26,10 +26,10 @@ def read_checkpoint(path: str) -> dict[LogName, int]:
 
 
 def parse_checkpoint(text: str, path: str) -> dict[LogName, int]:
-    """First dirty offset by log; the last line of a log listed twice counts. Raises InputError.
+    """The first dirty offset of each log. Of several lines for a log, the last one counts. Raises InputError.
 
-    ``path`` is what an error names. An empty file, or one with a version line only, holds no entries.
-    Negative offsets are read as they are.
+    Errors name ``path``. An empty file, or one with only a version line, holds no entries. Negative offsets
+    are read as they are.
     """
     lines = _LINE_END.split(text)
     if lines[-1] == "":
@@ -58,7 +58,7 @@ def _read_entries(path: str, lines: list[str]) -> dict[LogName, int]:
 
 def _entry(path: str, number: int, line: str) -> tuple[LogName, int]:
     fields = _BLANKS.split(line)
-    while fields and fields[-1] == "":  # a trailing blank is forgiven, a leading one is not
+    while fields and fields[-1] == "":  # a trailing blank is accepted, a leading one is not
         fields.pop()
     if len(fields) != _FIELDS_PER_ENTRY:
         raise _malformed(path, number, f"'{shown(line)}' is not 'topic partition offset'")
@@ -71,7 +71,7 @@ def _entry(path: str, number: int, line: str) -> tuple[LogName, int]:
 
 
 def _whole(text: str, largest: int) -> int | None:
-    """A number as Java's parseInt and parseLong take it: a sign and digits, no blanks, within range."""
+    """A number as Java's parseInt and parseLong read it (sign and digits, no blanks, in range), or None."""
     number = whole_number(text)
     return number if number is not None and -largest - 1 <= number <= largest else None
 

@@ -1,4 +1,4 @@
-"""The configs that bear on cleaning, by Kafka's names, with the values that a broker accepts."""
+"""The configs that matter to cleaning, by Kafka's names, with the values that a broker accepts."""
 
 import math
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from kcompact.digits import INT_MAX, LONG_MAX
 
 SMALLEST_SEGMENT_BYTES = 1_048_576  # since Kafka 4.1; 14 before
 SMALLEST_BUFFER_BYTES_PER_THREAD = 1_048_576  # exclusive (R11)
-SMALLEST_LOAD_FACTOR = 1e-07  # by which the largest buffer of a thread, 2 GiB, has room for 8 keys
+SMALLEST_LOAD_FACTOR = 1e-07  # with which the largest buffer of a thread, 2 GiB, still has room for 8 keys
 
 ConfigValue = int | float | str | frozenset[str]
 
 
 @dataclass(frozen=True)
 class Config:
-    """How one config is read. ``parse`` raises ValueError; the range has both ends in it."""
+    """How one config is read. ``parse`` raises ValueError; ``low`` and ``high`` are allowed values."""
 
     parse: Callable[[str], ConfigValue]
     low: float = -LONG_MAX - 1
@@ -77,7 +77,7 @@ CONFIGS: dict[str, Config] = {
     ),
     "log.cleaner.io.buffer.load.factor": Config(_decimal, SMALLEST_LOAD_FACTOR, 1),
 }
-"""Topic configs, and the broker configs that bear on a round (a file may hold them too)."""
+"""Topic configs, and the broker configs that matter to a round (a file may hold these, too)."""
 
 CONFIGS_WITHOUT_EFFECT = frozenset(
     {
@@ -111,7 +111,7 @@ CONFIGS_WITHOUT_EFFECT = frozenset(
         "unclean.leader.election.enable",
     }
 )
-"""Topic configs that Kafka knows and cleaning a dump does not need."""
+"""Topic configs that Kafka knows, but that do not matter to cleaning a dump."""
 
 
 def parse_config(name: str, text: str) -> ConfigValue:

@@ -1,4 +1,4 @@
-"""Delete horizons, which no dump carries: per log and round, up to which offset and until when (R25-R27)."""
+"""Delete horizons (R25 to R27), which no dump carries: for each log and round, an end offset and a time."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -13,14 +13,17 @@ _LINE = "topic partition rewritten_end_offset delete_horizon_ms"
 
 
 class DeleteHorizon(NamedTuple):
-    """Tombstones that one round stamped: those below ``rewritten_end_offset`` that no earlier round had."""
+    """The horizon of the tombstones that one round stamped.
+
+    These are the tombstones below ``rewritten_end_offset`` that no earlier round has stamped.
+    """
 
     rewritten_end_offset: int  # exclusive
     delete_horizon_ms: int
 
 
 def parse_delete_horizons(text: str, path: str) -> dict[LogName, tuple[DeleteHorizon, ...]]:
-    """Horizons by log in the order of the rounds. Raises InputError naming ``path`` and the line."""
+    """Horizons by log, in the order of the rounds. Raises InputError that names ``path`` and the line."""
     horizons: dict[LogName, list[DeleteHorizon]] = {}
     lines = enumerate(text.split("\n"), 1)
     for number, log, (end_offset, horizon_ms) in numbers_by_log(lines, path, _LINE):

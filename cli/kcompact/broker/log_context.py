@@ -1,4 +1,4 @@
-"""All that is known of logs from options and files: what a dump does not hold itself."""
+"""The facts about logs that a dump does not hold itself, but that options and files tell."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,14 +11,14 @@ from kcompact.broker.log_names import LogName, PerLog, few
 from kcompact.broker.segment_lists import Segment
 from kcompact.errors import InputError
 
-if TYPE_CHECKING:  # a plain run starts quicker without what batches are packed and states are written by
+if TYPE_CHECKING:  # a plain run starts quicker without the modules that pack batches and write states
     from kcompact.broker.batches import PackedBatches
     from kcompact.broker.state.cleaner_state import CleanerState
 
 
 @dataclass(frozen=True)
 class LogContext:
-    """Knowledge about one log from files and options; None: not known. Ends are exclusive, as Kafka's."""
+    """The facts about one log from files and options; None: not known. Ends are exclusive, as Kafka's are."""
 
     segments: tuple[Segment, ...] | None = None  # ascending; the last one is active
     batches: "PackedBatches | None" = None
@@ -28,8 +28,8 @@ class LogContext:
     last_stable_offset: int | None = None
     checkpoint_offset: int | None = None  # first dirty offset; may lie outside the log (R1)
     horizons: tuple[DeleteHorizon, ...] = ()
-    undecided: tuple[AbortedRange, ...] = ()  # ascending; last_stable_offset follows from these
-    removed_aborts_end_offset: int = 0  # rounds of a state removed aborted data below it; 0: none
+    undecided: tuple[AbortedRange, ...] = ()  # ascending; from these the last stable offset follows
+    removed_aborts_end_offset: int = 0  # below it, rounds of a state removed aborted data; 0: none did
 
     def without_memory(self, aborted: Collection[AbortedRange]) -> "LogContext":
         """A copy without what a state remembers: the ranges in ``aborted``, and all delete horizons."""
@@ -39,7 +39,7 @@ class LogContext:
 
 @dataclass(frozen=True)
 class DumpContext:
-    """Knowledge from options and files, before it is known which logs the dump holds. None: not given."""
+    """The facts from options and files, before it is known which logs the dump holds. None: not given."""
 
     segments: PerLog[tuple[Segment, ...]] | None = None
     batches: "PerLog[PackedBatches] | None" = None
@@ -50,11 +50,11 @@ class DumpContext:
     checkpoint_source: str | None = None
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
-    aborted_before: Mapping[LogName, tuple[AbortedRange, ...]] = field(default_factory=dict)  # by a state
-    removed_aborts_end_offsets: Mapping[LogName, int] = field(default_factory=dict)  # of a state
+    aborted_before: Mapping[LogName, tuple[AbortedRange, ...]] = field(default_factory=dict)  # from a state
+    removed_aborts_end_offsets: Mapping[LogName, int] = field(default_factory=dict)  # from a state
 
     def with_state(self, state: "CleanerState | None") -> "DumpContext":
-        """A copy with what a state remembers; unchanged for None, no state."""
+        """A copy with the facts that a state remembers; unchanged if there is no state (None)."""
         if state is None:
             return self
         aborted = {log: ranges for log, ranges in state.aborted.items() if ranges}
@@ -73,14 +73,14 @@ class DumpContext:
 
     @property
     def tells_rounds_alone(self) -> bool:
-        """Whether nothing is known but what earlier rounds have left: checkpoint and horizons."""
+        """Whether nothing is known but a checkpoint and horizons, which earlier rounds have left."""
         files = (self.segments, self.batches, self.aborted)
         offsets = (self.log_start_offsets, self.log_end_offsets, self.last_stable_offsets)
         known_offsets = [per_log for per_log in offsets if per_log is not None and per_log.says_anything]
         return not (any(file is not None for file in files) or known_offsets or self.aborted_before)
 
     def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, LogContext]:
-        """The knowledge about each of a dump's logs. Raises InputError if a file is about none of them."""
+        """The context of each of a dump's logs. Raises InputError if a file is about none of them."""
         names = sorted(set(logs))
         has_entries = self.checkpoint_source and self.checkpoint and names
         if has_entries and not self.checkpoint.keys() & set(names):
@@ -111,7 +111,7 @@ class DumpContext:
         return contexts
 
     def silences(self, logs: Iterable[LogName]) -> list[str]:
-        """Notes on logs that a given file does not mention, and on what is assumed of them."""
+        """Notes on logs that a given file does not mention, and on what is assumed about these."""
         names = set(logs)
         notes = []
         for per_log, assumption in (

@@ -1,4 +1,4 @@
-"""How a log is named in the files beside a broker, and what such a file says about each log."""
+"""The name of a log in a broker's files and in options, and the values that these hold for each log."""
 
 import re
 from collections import defaultdict
@@ -35,7 +35,7 @@ FEW = 3  # logs or topics that a sentence names
 
 
 def few(logs: Collection[LogName] | Collection[str]) -> str:
-    """The names of some logs, of many the first ``FEW``."""
+    """The names of some logs or topics; of more than ``FEW``, the first ``FEW`` and dots."""
     return ", ".join(map(str, sorted(logs)[:FEW])) + (", ..." if len(logs) > FEW else "")
 
 
@@ -49,7 +49,7 @@ def said_of_logs(texts: Iterable[tuple[LogName, str]]) -> list[str]:
 
 @dataclass
 class PerLog(Generic[T]):
-    """The values in one file (or option): by log, or about "the log" where it names none."""
+    """The values in one file (or option), by log. ``unnamed`` is about the only log of a dump, by no name."""
 
     source: str  # the file or option, for messages
     by_log: dict[LogName, T] = field(default_factory=dict)
@@ -57,17 +57,17 @@ class PerLog(Generic[T]):
 
     @classmethod
     def of(cls, source: str, values: Mapping[LogName | None, T]) -> Self:
-        """From values by log, None being "the log"."""
+        """From values by log; that under None is ``unnamed``."""
         by_log = {log: value for log, value in values.items() if log is not None}
         return cls(source, by_log, values.get(None))
 
     @property
     def says_anything(self) -> bool:
-        """Whether there is a part about any log."""
+        """Whether there is a value for any log."""
         return bool(self.by_log) or self.unnamed is not None
 
     def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, T]:
-        """The part that concerns ``logs``. Raises InputError if an unnamed part could mean several."""
+        """The values for ``logs``. Raises InputError if the unnamed value could mean several of them."""
         names = sorted(set(logs))
         part = {log: self.by_log[log] for log in names if log in self.by_log}
         if self.unnamed is None:

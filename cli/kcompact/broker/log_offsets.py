@@ -9,7 +9,7 @@ from kcompact.errors import PolicyError
 
 
 def parse_log_offsets(option: str, arguments: Iterable[str]) -> PerLog[int]:
-    """Offsets that all uses of ``option`` name. Raises PolicyError for other text, and for two answers."""
+    """The offsets that all uses of ``option`` give. Raises PolicyError for other text or contradictions."""
     offsets: PerLog[int] = PerLog(option)
     for argument in arguments:
         name, equals, text = argument.rpartition("=")

@@ -42,7 +42,7 @@ def parse_size_bytes(text: str) -> int:
 def parse_moment_ms(text: str) -> int:
     """Milliseconds since 1970, or an ISO 8601 time with its offset from UTC. Raises ValueError.
 
-    Ten digits are seconds, most likely: of a clock of 1970 every delete horizon would long be past.
+    Ten digits are refused, as they are most likely seconds: as milliseconds they would be a time in 1970.
     """
     if re.fullmatch(r"[0-9]{10}", text):
         raise ValueError(

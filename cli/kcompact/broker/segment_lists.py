@@ -32,9 +32,9 @@ _EPOCH_SECONDS = re.compile(r"[0-9]{9,11}(?:\.[0-9]+)?")
 
 
 def read_segments(path: str, open_file: Open = open_bytes) -> PerLog[tuple[Segment, ...]]:
-    """Segments by log, by ascending base offset, from a table or a listing (see ``read_listing``).
+    """Segments by log, by ascending base offset, from a table or a listing (see ``_read_listing``).
 
-    A table has one segment a line: ``topic partition base-offset bytes [mtime_ms]``. Raises InputError.
+    A table has one segment on each line: ``topic partition base-offset bytes [mtime_ms]``. Raises InputError.
     """
     lines = list(numbered_lines(path, open_file=open_file))
     if any(_SEGMENT_FILE.search(line.rstrip()) for _, line in lines):
@@ -57,9 +57,9 @@ def _read_table(path: str, lines: list[tuple[int, str]]) -> dict[LogName | None,
 
 
 def _read_listing(path: str, lines: list[tuple[int, str]]) -> dict[LogName | None, list[Segment]]:
-    """Reads the output of ``ls -l``, ``ls -lR``, ``find -ls``, ``du -b`` or ``find`` with the hint's format.
+    """Segments by log from the output of ``ls -l``, ``ls -lR``, ``find -ls``, ``du -b`` or ``find -printf``.
 
-    Only ``.log`` files count. The log is the folder in the file's path, or in the title above it.
+    Only ``.log`` files count. The log is named by the folder in the file's path, or in the title above it.
     """
     segments: dict[LogName | None, list[Segment]] = {}
     folder: LogName | None = None
@@ -89,7 +89,7 @@ def _listed_segment(path: str, number: int, before_name: str, base: str) -> Segm
 
 
 def _listed_mtime_ms(fields: list[str]) -> int | None:
-    """The time after the size: seconds since 1970, or ``ls --full-time``; other spellings are too coarse."""
+    """The time behind the size, in seconds since 1970 or as by ``ls --full-time``; None for coarser times."""
     iso = _ISO_TIME.search(" ".join(fields))
     if iso:
         day, time, fraction, zone = iso.groups()

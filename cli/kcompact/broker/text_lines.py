@@ -17,7 +17,7 @@ Open = Callable[[str], AbstractContextManager[BinaryIO]]
 
 
 def open_bytes(path: str) -> BinaryIO:
-    """A file as it is. Raises OSError."""
+    """A file, open for reading as it is. Raises OSError."""
     return Path(path).open("rb")
 
 
@@ -26,7 +26,7 @@ def numbered_lines(
 ) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers from 1, without line ends and a byte order mark.
 
-    ``errors`` is what to do with bytes that are not UTF-8, as in ``bytes.decode``. Raises InputError.
+    ``errors`` says what to do with bytes that are not UTF-8, as in ``bytes.decode``. Raises InputError.
     """
     number = 0
     try:
@@ -55,10 +55,10 @@ def read_text(path: str) -> str:
 def numbers_by_log(
     lines: Iterable[tuple[int, str]], path: str, columns: str
 ) -> Iterator[tuple[int, LogName, list[int]]]:
-    """Line numbers, logs and numbers: of lines that hold topic, partition and whole numbers between blanks.
+    """Line number, log and numbers of each line that holds topic, partition and whole numbers between blanks.
 
-    ``[name]`` at the end of ``columns`` is an optional one. ``lines`` are numbered from 1, ``path`` is what
-    an error names. Blank lines and lines that start with ``#`` are skipped. Raises InputError for others.
+    A ``[name]`` at the end of ``columns`` is optional. ``lines`` are numbered from 1; errors name ``path``.
+    Blank lines and lines that start with ``#`` are skipped. Raises InputError for any other line.
     """
     most = len(columns.split())
     least = most - columns.count("[")
@@ -75,13 +75,13 @@ def numbers_by_log(
 
 
 def shown(line: str) -> str:
-    """A line as a message quotes it: without blanks at its ends, cut where it is long."""
+    """A line as a message quotes it: without blanks at its ends, and cut if it is long."""
     text = line.strip()
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}..."
 
 
 def number_in(text: str, path: str, number: int, *, least: int = 0) -> int:
-    """A field that holds a whole number of 64 bits. Raises InputError naming the line."""
+    """The whole number of 64 bits in a field. Raises InputError that names the line."""
     value = whole_number(text)
     if value is None:
         raise InputError(f"{path}:{number}: '{shown(text)}' is not a whole number")
@@ -93,7 +93,7 @@ def number_in(text: str, path: str, number: int, *, least: int = 0) -> int:
 
 
 def partition_in(text: str, path: str, number: int) -> int:
-    """A field that holds the number of a partition. Raises InputError naming the line."""
+    """The number of a partition in a field. Raises InputError that names the line."""
     value = number_in(text, path, number)
     if value > INT_MAX:
         raise InputError(f"{path}:{number}: {value} is not a partition: the largest is {INT_MAX}")

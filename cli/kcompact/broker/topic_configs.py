@@ -9,7 +9,7 @@ from kcompact.broker.configs import CONFIGS, CONFIGS_WITHOUT_EFFECT, ConfigValue
 from kcompact.broker.text_lines import numbered_lines, shown
 from kcompact.errors import PolicyError
 
-MOST_NAMES = 6  # unknown ones that a note lists
+MOST_NAMES = 6  # of unknown configs in a note
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ConfigEntry:
 
 @dataclass
 class TopicConfigs:
-    """The configs in a file, by topic, or for every topic under None. ``notes`` name what is ignored."""
+    """The configs in a file by topic; those under None are for all topics. ``notes`` name ignored configs."""
 
     by_topic: dict[str | None, dict[str, ConfigEntry]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class TopicConfigs:
 
 @dataclass(frozen=True)
 class _Line:
-    """One ``name=value`` and where it is; topic None in a properties file."""
+    """One ``name=value``, and the number of its line. ``topic`` is None in a properties file."""
 
     topic: str | None
     name: str
@@ -55,9 +55,10 @@ _NEXT_NAME = re.compile(r",(?=[\w.]+=)")
 
 
 def read_topic_configs(path: str) -> TopicConfigs:
-    """Every config in the file that bears on cleaning. Raises PolicyError naming file, line and range.
+    """Every config in the file that matters to cleaning. Raises PolicyError that names file, line and range.
 
-    ``internal.segment.bytes`` takes the place of ``segment.bytes``, as in a broker. Later lines win.
+    ``internal.segment.bytes`` takes the place of ``segment.bytes``, as in a broker. Of several lines for a
+    config, the last one counts.
     """
     lines = list(numbered_lines(path))
     titles = (_CONFIGS_TITLE, _TOPICS_TITLE, _BROKER_TITLE)
@@ -117,7 +118,7 @@ def _properties(path: str, lines: list[tuple[int, str]]) -> Iterator[_Line]:
 
 
 def _joined(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Lines that a backslash continues, put together under the number of the first."""
+    """Lines, with those that a backslash continues put together under the number of the first one."""
     first, pending = 0, ""
     for number, line in lines:
         first = first or number

@@ -1,7 +1,7 @@
-"""Batches of logs, share by share: each share's task has the batches of its offsets beside its records.
+"""The batches of logs, share by share: a share's task gets the batches of its offsets beside its records.
 
-No process holds all batches unpacked. What a round leaves is not kept: a share plays the rounds before once
-more, which is cheap beside carrying all batches to and fro.
+No process holds all batches unpacked. The batches that a round leaves are not kept: for the next round, each
+share plays all rounds before it again, which is cheaper than sending all batches back and forth.
 """
 
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ from kcompact.rules.verdicts import Rounds, decide
 
 
 class CarriedOver(NamedTuple):
-    """All that the stretches of a log so far leave for the next one: transactions, a segment that goes on."""
+    """State that the stretches of a log played so far pass on to the next one."""
 
-    seen: tuple[TransactionsSeen, ...]  # of each round
-    content: SegmentContent | None  # of the segment that it may go on with
-    overlooked: OverlookedData | None  # where it is asked for
+    seen: tuple[TransactionsSeen, ...]  # one per round
+    content: SegmentContent | None  # of the last segment so far, which may go on in the next stretch
+    overlooked: OverlookedData | None  # None: not asked for
 
 
 class Overfull(NamedTuple):
@@ -43,26 +43,26 @@ class Overfull(NamedTuple):
 class Opening(NamedTuple):
     """How the known batches of a stretch fit its records, before any round."""
 
-    unseen_records: int  # of batches that are no aborted data
-    records_alone: int
-    overfull: Overfull | None
+    unseen_records: int  # records of data batches that are not aborted, which the dump lacks
+    records_alone: int  # records of the dump that are in no known batch
+    overfull: Overfull | None  # the first such batch
 
 
 class StretchFigures(NamedTuple):
-    """A stretch of a log after some rounds, and the work of the last of them."""
+    """Figures of a stretch of a log after some rounds, and of the work of the last of these rounds."""
 
-    counts: Counts
-    map_entries: int
+    counts: Counts  # of the last round
+    map_entries: int  # of the last round
     contents: list[SegmentContent]  # the last one may go on in the next stretch
     producers: ProducerEnds
     horizons: list[DeleteHorizon]
-    last_whole_offset: int  # as ``LogRounds.stop`` asks; -1: none
-    overlooked: list[AbortedRange]  # as ``LogRounds.overlooked`` asks
+    last_whole_offset: int  # where ``LogRounds.stop`` is given: see there; -1: none
+    overlooked: list[AbortedRange]  # where ``LogRounds.overlooked`` is given: see there
     opening: Opening
 
 
 class Stop(NamedTuple):
-    """A record that found the map full, and the start of its segment."""
+    """A record that found the map full, and the base offset of its segment."""
 
     segment_base_offset: int
     offset: int
@@ -70,26 +70,26 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True)
 class LogRounds:
-    """The rounds of one log so far, as each of its stretches plays them. Picklable."""
+    """The rounds of one log so far, to be played on each of its stretches. Picklable."""
 
     rewritings: tuple[Rewriting, ...]
-    start_offset: int  # batches below are gone by now
-    first_dirty_offset: int  # of the last one
+    start_offset: int  # retention has deleted the batches below
+    first_dirty_offset: int  # of the last round
     rounds: Rounds
-    bases: Longs | None  # of the segments after the last one; None: each batch is its own
+    bases: Longs | None  # of the segments after the last round; None: each batch is a segment
     interval_bytes: int  # ``index.interval.bytes``
     lookup: Lookup
-    stop: Stop | None = None  # asked for: the end of the last batch before it in its segment
-    overlooked: OverlookedData | None = None  # asked for: what the next round overlooks
+    stop: Stop | None = None  # asks for the last offset of the last batch before it in its segment
+    overlooked: OverlookedData | None = None  # asks for the data that the next round overlooks
 
     def before_all(self) -> CarriedOver:
-        """Knowledge before the first stretch."""
+        """The state with which the first stretch is played."""
         return CarriedOver(tuple(TransactionsSeen() for _ in self.rewritings), None, self.overlooked)
 
     def play(
         self, records: LogRows, packed: PackedBatches | None, before: CarriedOver
     ) -> tuple[StretchFigures, CarriedOver]:
-        """The figures of one stretch, and what the next one needs to know."""
+        """The figures of one stretch, and the state with which the next one is played."""
         known_batches = NO_BATCHES if packed is None else behind_one_another(*packed.parts())
         batches = all_batches(known_batches, records)
         stretch = LogStretch(batches, _is_aborted(batches, records, self.lookup), records)
@@ -116,7 +116,7 @@ class LogRounds:
         return figures, CarriedOver(tuple(seen), contents[-1] if contents else None, overlooked)
 
     def _map_entries(self, records: LogRows) -> int:
-        """Keys that the last round's map holds first from here (R13)."""
+        """How many keys the last round enters in its map for the first time in this stretch (R13)."""
         if not self.rewritings:
             return 0
         rows, first, end = records.rows, self.first_dirty_offset, self.rewritings[-1].next_offset
@@ -133,7 +133,7 @@ class LogRounds:
 
 
 def _opening(batches: Batches, records: LogRows, lookup: Lookup) -> Opening:
-    """See ``Opening``."""
+    """The ``Opening`` of a stretch."""
     owners = records.owners(batches)
     held = np.bincount(owners[owners >= 0], minlength=len(batches))
     is_data = ~batches.is_control & ~_is_aborted(batches, records, lookup)
@@ -156,7 +156,10 @@ def _is_aborted(batches: Batches, records: LogRows, lookup: Lookup) -> Flags:
 
 
 def horizons_of(batches: Batches) -> list[DeleteHorizon]:
-    """Of batches behind one another that have the same horizon, the end of the last one (R27)."""
+    """The delete horizons of ``batches``: one for each run of stamped batches with the same horizon (R27).
+
+    Its end is the end of the last batch of the run.
+    """
     stamped = batches.take(~np.isin(batches.delete_horizon_ms, (NONE, NEVER_DUE_MS)))
     horizons_ms = stamped.delete_horizon_ms
     is_last = np.append(horizons_ms[1:] != horizons_ms[:-1], True)[: len(stamped)]
@@ -165,14 +168,14 @@ def horizons_of(batches: Batches) -> list[DeleteHorizon]:
 
 
 Given = dict[int, dict[int, tuple[LogRounds, PackedBatches | None, CarriedOver]]]
-"""By share and log: all that tasks need beside their records."""
+"""By share and log: what the task of a share needs beside its records to play the rounds."""
 
 Parts = dict[int, dict[int, PackedBatches | None]]
-"""The batches by log and share; None: a stretch has none."""
+"""The batches by log and share; None: the stretch has no batches."""
 
 
 def parts_of(shares: Shares, batches: Mapping[int, PackedBatches]) -> Parts:
-    """The batches of some logs, each with the share that has the records from its base offset on."""
+    """The batches of some logs by share. A batch goes to the share that holds its base offset."""
     return {
         log_id: {share: of_log.between(start, end) for share, start, end in shares.stretches(log_id)}
         for log_id, of_log in batches.items()
@@ -180,13 +183,13 @@ def parts_of(shares: Shares, batches: Mapping[int, PackedBatches]) -> Parts:
 
 
 Played = dict[int, tuple[StretchFigures, CarriedOver]]
-"""By log."""
+"""The results of one share, by log."""
 
 
 def play_on_shares(
     tracked: Tracked, parts: Parts, logs: Mapping[int, LogRounds]
 ) -> dict[int, list[StretchFigures]]:
-    """The figures of all stretches of some logs, in order."""
+    """Play the rounds of some logs, and return the figures of each log's stretches, in order."""
     figures: dict[int, list[StretchFigures]] = {log_id: [] for log_id in logs}
     before = {log_id: of_log.before_all() for log_id, of_log in logs.items()}
     for wave in tracked.shares.waves():
@@ -209,7 +212,7 @@ def play_on_shares(
         for played in tracked.shared.results(work, list(given)):
             for log_id, (of_stretch, after) in played.items():
                 if before[log_id].content is not None:
-                    figures[log_id][-1].contents.pop()  # it goes on here
+                    figures[log_id][-1].contents.pop()  # this stretch begins with it, and continues it
                 figures[log_id].append(of_stretch)
                 before[log_id] = after
     return figures

@@ -24,13 +24,13 @@ from kcompact.rules.verdicts import Verdict
 
 @dataclass(frozen=True)
 class OpenedLog:
-    """A log before its rounds, as its batches tell it."""
+    """A log before its rounds: its segments and figures, as its batches make them."""
 
     segments: tuple[SegmentState, ...]
     figures: list[StretchFigures]
 
     def with_active(self, records: Records, context: LogContext) -> tuple[SegmentState, ...]:
-        """The segments; where each batch is one of its own, an empty active one behind them."""
+        """The segments. Where each batch counts as a segment, an empty active segment is added."""
         if known_mtimes(context) is not None:
             return self.segments
         bounds = log_bounds(context, records.first_offset, records.last_offset + 1)
@@ -39,7 +39,7 @@ class OpenedLog:
 
 @dataclass
 class BatchedLog(LogInRounds):
-    """One log between rounds."""
+    """One log whose batches are known, between rounds."""
 
     opened: OpenedLog
     batches_recompressed: int = field(default=0, init=False)
@@ -47,19 +47,19 @@ class BatchedLog(LogInRounds):
     producers: ProducerEnds = field(init=False)
     horizons: list[DeleteHorizon] = field(init=False)
     range: CleanableRange = field(init=False)  # of the next round
-    start_offset: int = field(default=0, init=False)  # batches below are gone with their segments
-    overlooked: list[AbortedRange] = field(default_factory=list, init=False)  # ascending
-    _counted_from: int = field(default=0, init=False)
+    start_offset: int = field(default=0, init=False)  # retention has deleted the batches below
+    overlooked: list[AbortedRange] = field(default_factory=list, init=False)  # by its rounds, ascending
+    _counted_from: int = field(default=0, init=False)  # the start offset of ``producers`` and ``horizons``
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.range = self.case.range
         self.look_at(self.opened.figures)
-        self.start_offset = self.case.deleted_before_offset  # the figures count what was below, too
+        self.start_offset = self.case.deleted_before_offset  # the figures also count the batches below it
 
     @property
     def merges(self) -> bool:
-        """Whether segments are known; otherwise each batch is a closed one of its own."""
+        """Whether rounds merge segments: they do if segments are known; otherwise each batch is a segment."""
         return known_mtimes(self.case.context) is not None
 
     @property
@@ -69,11 +69,11 @@ class BatchedLog(LogInRounds):
 
     @property
     def is_stale(self) -> bool:
-        """Whether retention took batches that the last figures still count."""
+        """Whether retention has deleted batches that the last figures still count."""
         return self.start_offset != self._counted_from
 
     def look_at(self, figures: Sequence[StretchFigures]) -> None:
-        """Producers and horizons of the batches that are left now."""
+        """Take the producers and horizons from the figures of the batches that are left now."""
         self.producers, self.horizons = {}, []
         for of_stretch in figures:
             self.producers = later_ends(self.producers, of_stretch.producers)
@@ -91,7 +91,11 @@ class BatchedLog(LogInRounds):
             self.start_offset = self.states[0].base_offset
 
     def next_range(self) -> CleanableRange | None:
-        """The range of the next round, None if there is none (R7; nothing dirty; enough rounds)."""
+        """The range of the next round, or None if there is no next round.
+
+        There is none if enough rounds have run, if nothing is dirty, or if the ratio does not ask for it
+        (R7).
+        """
         policy = self.case.policy
         is_over = policy.rounds is not None and len(self.rounds) >= policy.rounds
         if is_over or "compact" not in policy.cleanup_policy:
@@ -105,12 +109,12 @@ class BatchedLog(LogInRounds):
         return self.range if is_dirty else None
 
     def stop_at(self, offset: int) -> Stop:
-        """A record that finds the map full, in its segment."""
+        """The ``Stop`` at a record that finds the map full."""
         at = containing([state.base_offset for state in self.states], offset)
         return Stop(self.states[at].base_offset if at else self.start_offset, offset)
 
     def map_start(self, first_dirty_offset: int) -> MapStart | None:
-        """Where a round begins to fill its map; None: not within a segment."""
+        """Where a round begins to fill its map, or None if that is not within a segment, but at its base."""
         base = self.states[containing([state.base_offset for state in self.states], first_dirty_offset)]
         start = MapStart(base.base_offset, first_dirty_offset, self.bounds.log_start_offset)
         return start if first_dirty_offset > start.segment_base_offset else None
@@ -118,7 +122,10 @@ class BatchedLog(LogInRounds):
     def overlook(
         self, first_dirty_offset: int, ranges: Sequence[AbortedRange]
     ) -> Sequence[AbortedRange] | None:
-        """Let a round overlook these; all that rounds overlook up to it, None if that has not changed."""
+        """Note that the round that begins at ``first_dirty_offset`` overlooks ``ranges``.
+
+        Returns all that the rounds up to this one overlook, or None if that has not changed.
+        """
         earlier = [
             AbortedRange(run.first_offset, min(run.last_offset, first_dirty_offset - 1))
             for run in self.overlooked
@@ -128,7 +135,10 @@ class BatchedLog(LogInRounds):
         return None if before == self.overlooked else self.overlooked
 
     def begin_round(self, span: RoundSpan) -> tuple[SegmentState, ...]:
-        """The segments as a round merges them, before it is known what it leaves of them (R16, R41, R42)."""
+        """Begin a round, and return the segments as it merges them (R16, R41, R42).
+
+        Their bases and file times are those after the round; their sizes are not yet known.
+        """
         policy, number = self.case.policy, len(self.rounds) + 1
         producers = active_producers(self.producers, policy.now_ms, policy.producer_id_expiration_ms)
         self.rewritings.append(
@@ -169,7 +179,7 @@ class BatchedLog(LogInRounds):
         return self.round_of(span, span.map_entries or 0, counts, sizes), tuple(states)
 
     def cleaning(self, removed: Counter[Verdict]) -> LogCleaning:
-        """Everything about the log once its rounds are over."""
+        """The outcome of the log, once its rounds are over. ``removed`` counts its data records that go."""
         if self.markers:
             removed[Verdict.EXPIRED_MARKER] = len(self.markers)
         figures = self.opened.figures
@@ -178,7 +188,7 @@ class BatchedLog(LogInRounds):
             sum(of_stretch.opening.records_alone for of_stretch in figures),
         )
         self.notes += estimate_note(self.case.policy, self.batches_recompressed)
-        # Those remembered stay, though the tombstone is gone: it may come again, with a full dump.
+        # Remembered horizons stay even if their tombstones are gone: a full dump may bring these back.
         remembered = self.case.context.horizons
         known_end = remembered[-1].rewritten_end_offset if remembered else 0
         horizons = (*remembered, *(h for h in self.horizons if h.rewritten_end_offset > known_end))

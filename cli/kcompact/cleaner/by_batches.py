@@ -84,7 +84,10 @@ class ByBatches:
         return spans
 
     def _overlook(self, starts: Mapping[int, int]) -> None:
-        """Find what the rounds that begin at these offsets overlook; links depend on it."""
+        """Find the data that the rounds overlook that begin at ``starts`` (offsets by log id).
+
+        Links depend on them, so the rows are tracked anew where that has changed.
+        """
         asked = {i: start for i, offset in starts.items() if (start := self.logs[i].map_start(offset))}
         asked = {i: start for i, start in asked.items() if self._has_aborts(i)}
         rounds = {
@@ -106,7 +109,10 @@ class ByBatches:
         return any((part.marker == ABORT).any() for of_share in packed for part in of_share.parts())
 
     def _full_maps(self, ranges: Mapping[int, CleanableRange]) -> dict[int, tuple[int, int]]:
-        """Where the map gets full: next, and its entries (``Cleaner.buildOffsetMap``, R12 to R15)."""
+        """The next first dirty offset and the entries of each map that gets full, by log id (R12 to R15).
+
+        See ``Cleaner.buildOffsetMap``.
+        """
         limits = {}
         for i, cleanable in ranges.items():
             limit = map_limit(self.logs[i].case.policy)
@@ -120,13 +126,13 @@ class ByBatches:
         ends = {}
         for i, stop in full.items():
             whole = max(of_stretch.last_whole_offset for of_stretch in figures[i])
-            # R14: the last put, the end of the last batch read whole, or what lies before the segment.
+            # R14: the last entry, the end of the last batch read whole, or the offset before the segment.
             end = max(stop.last_put_offset, whole, stops[i].segment_base_offset - 1)
             ends[i] = (end + 1, limits[i].map_limit)
         return ends
 
     def rewrite(self, spans: Mapping[int, RoundSpan]) -> dict[int, RoundResult]:
-        """The work of these rounds on each log in ``spans``."""
+        """Play one round on each log in ``spans``, and return its work."""
         stale = self._play({i: self._rounds(i) for i in spans if self.logs[i].is_stale})
         for i, figures in stale.items():
             self.logs[i].look_at(figures)
@@ -137,7 +143,10 @@ class ByBatches:
     def _rounds(
         self, log_id: int, span: RoundSpan | None = None, segments: Sequence[SegmentState] = ()
     ) -> LogRounds:
-        """All rounds so far, and the one that has begun."""
+        """All rounds of a log so far, and the round of ``span``, if that has begun.
+
+        ``segments`` are those that this round leaves.
+        """
         log = self.logs[log_id]
         spans = log.spans if span is None else [*log.spans, span]
         plan = plan_of(log.case, spans, 0, log.markers)
@@ -155,14 +164,14 @@ class ByBatches:
         return play_on_shares(self.tracked, self.parts, logs) if logs else {}
 
     def cleanings(self) -> tuple[dict[int, LogCleaning], dict[int, Plan]]:
-        """The outcome of each log, and what the workers need for its verdicts; rounds are over."""
+        """The outcome and the plan of each log, once its rounds are over."""
         plans = {i: log.plan(log.bounds.log_start_offset) for i, log in self.logs.items()}
         removed = removed_by(self.tracked, plans)
         return {i: log.cleaning(removed[i]) for i, log in self.logs.items()}, plans
 
 
 def removed_by(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, Counter[Verdict]]:
-    """The data records of each log in ``plans`` that go, by reason, repeated ones not counted: one stage."""
+    """How many data records of each log in ``plans`` go, by reason, without repeated ones, in one stage."""
 
     def count(rows: pa.Table) -> dict[int, dict[int, int]]:
         return {

@@ -1,6 +1,6 @@
 """The rounds of logs whose batches are not known: each record counts as a batch of its own (L9).
 
-What a round does is computed from tallies of records, which need no look at the records.
+The figures of a round are computed from tallies, without reading the records again.
 """
 
 from collections import defaultdict
@@ -21,15 +21,15 @@ from kcompact.rules.verdicts import Verdict
 
 @dataclass
 class TalliedLog(LogInRounds):
-    """One log between rounds, its records counted by what happens to them.
+    """One log between rounds, its records counted by their fate.
 
-    ``planned`` are the rounds that the map's limit makes; where the ratio is respected, one that is not due
-    ends them.
+    ``planned`` holds the rounds that the map's limit makes. They end early at a round that is not due, where
+    the dirty ratio is respected, or where retention has overtaken the cleaner.
     """
 
     planned: Sequence[RoundSpan]
     tallies: Sequence[Tally]
-    _left: list[Tally] = field(init=False)  # those that retention has not taken
+    _left: list[Tally] = field(init=False)  # of records that retention has not deleted
     _by_base: dict[int, list[Tally]] = field(init=False)  # by base offset of the segment before all rounds
     _bytes_by_base: dict[int, int] = field(init=False)  # sizes of the segments before all rounds
     _origins: dict[int, tuple[int, ...]] = field(init=False)  # by base offset: the segments merged into it
@@ -45,7 +45,7 @@ class TalliedLog(LogInRounds):
         self._origins = {base: (base,) for base in self._bytes_by_base}
 
     def next_span(self) -> RoundSpan | None:
-        """The next round; None: the rounds are over."""
+        """The next round, or None if the rounds are over."""
         number = len(self.rounds) + 1
         if number > len(self.planned):
             return None
@@ -70,7 +70,7 @@ class TalliedLog(LogInRounds):
     def _rewritten(
         self, before: tuple[SegmentState, ...], span: RoundSpan, number: int
     ) -> tuple[SegmentState, ...]:
-        """The segments once a round has rewritten and merged those below its next (R41, R42)."""
+        """The segments after a round, which rewrites and merges those below its next offset (R41, R42)."""
         policy, origins = self.case.policy, self._origins
         old = [state for state in before if state.base_offset < span.next_offset]
         behind = before[len(old) :]
@@ -83,7 +83,10 @@ class TalliedLog(LogInRounds):
         return (*merged, *behind)
 
     def _merged(self, group: Sequence[SegmentState], origins: Sequence[int], number: int) -> SegmentState:
-        """One segment of a group, with the first one's base and the last one's file time (R42)."""
+        """The segment into which a round merges a group (R42). ``origins``: bases before all rounds.
+
+        It has the base of the first segment, and the file time of the last one.
+        """
         survivors = [t for base in origins for t in self._by_base[base] if t.is_left_after(number)]
         size_bytes = sum(self._size_after(base, number) for base in origins)
         records = sum(t.records for t in survivors)
@@ -100,7 +103,10 @@ class TalliedLog(LogInRounds):
         )
 
     def _size_after(self, base_offset: int, number: int) -> int:
-        """Bytes left of an original segment: its known size is trusted, tallies say which share is left."""
+        """Bytes that a round leaves of a segment as it was before all rounds.
+
+        The known size of the segment is trusted; the tallies tell which share of it is left.
+        """
         of_segment = self._by_base[base_offset]
         size_bytes = self._bytes_by_base[base_offset]
         estimate = sum(t.log_bytes for t in of_segment)
@@ -152,7 +158,7 @@ class TalliedLog(LogInRounds):
         ).eligible
 
     def cleaning(self, log_start_offset: int) -> LogCleaning:
-        """Everything about the log once it is known where it starts now."""
+        """The outcome of the log, once it is known where the log starts now."""
         case, policy = self.case, self.case.policy
         if case.segments is None:
             self.notes += retention_note(policy, len(self.rounds))

@@ -1,8 +1,8 @@
 """Kafka's log cleaner on tracked rows: from rows to verdicts, rounds and the state that they leave.
 
-The stages are few and do not depend on the number of rounds: one surveys the logs, one counts fates, and,
-only where asked for, some roll segments, find full maps, read logs whose batches are known, and expire
-records.
+The stages are few, and without batches their number does not depend on that of the rounds: one stage surveys
+the logs, one tallies records. Only where asked for, further stages roll segments, find full maps, read logs
+whose batches are known, and expire records.
 """
 
 import shlex
@@ -49,7 +49,7 @@ from kcompact.rules.verdicts import Verdict
 
 @dataclass(frozen=True)
 class Cleaning:
-    """The decisions of a run: per log its outcome and its ``Plan``, from which the workers make verdicts."""
+    """The decisions of a run: for each log its outcome, and its ``Plan``, by which workers make verdicts."""
 
     logs: Mapping[int, LogCleaning]
     plans: Mapping[int, Plan]
@@ -63,10 +63,11 @@ def clean(
     policies: Mapping[int, Policy],
     names: Mapping[int, str],
 ) -> Cleaning:
-    """Clean every log under its policy, knowing what is given about it.
+    """Clean every log under its policy, with the facts that its context holds.
 
-    ``keyed`` has the index rows by key, as ``send_index`` sends them; ``shares`` says which task has which
-    offsets. ``names`` are for messages. Raises InputError where what is given does not fit the records.
+    All mappings are by log id. ``keyed`` holds the index rows by key, as ``send_index`` sends them;
+    ``shares`` says which task gets which offsets; ``names`` are for messages. Raises InputError where the
+    facts given contradict the records.
     """
     contexts = {
         i: with_rolled_segments(contexts.get(i, LogContext()), policy, shares.first_offset(i))
@@ -81,7 +82,7 @@ def clean(
     cases = _checked_cases(tracked, contexts, policies, opened, names)
     ratios = {i: case.dirty_ratio for i, case in cases.items() if case.is_taken}
     turn = turn_of(ratios, names, max((policies[i].log_cleaner_threads for i in ratios), default=1))
-    # Retention runs on all logs but the first before they are cleaned (R52).
+    # Retention runs on the logs of later turns before they are cleaned (R52).
     later = {i: after_retention(case) if turn.is_later(i) else case for i, case in cases.items()}
     deleted = {i for i in cases if later[i] is not cases[i]}
     cleaned, plans = _without_batches(tracked, {i: case for i, case in later.items() if i not in opened})
@@ -104,7 +105,7 @@ def _checked_cases(
     opened: Mapping[int, OpenedLog],
     names: Mapping[int, str],
 ) -> dict[int, LogCase]:
-    """Each log before its rounds. Raises InputError where what is given does not fit the records."""
+    """Each log before its rounds. Raises InputError where the facts given contradict the records."""
     records, by_segment = survey(tracked)
     for i, of_log in records.items():
         _refuse_misfits(names[i], contexts[i], of_log.first_offset, of_log.last_offset)
@@ -118,7 +119,7 @@ def _checked_cases(
 
 def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offset: int) -> None:
     """Raise InputError if segments, batches or log end contradict the offsets of the records."""
-    start_offset = max(first_offset, context.log_start_offset or 0)  # what lies below is no part of the log
+    start_offset = max(first_offset, context.log_start_offset or 0)  # records below are no part of the log
     if context.segments and start_offset < context.segments[0].base_offset:
         base_offset = context.segments[0].base_offset
         start = shlex.quote(f"{name}={base_offset}")
@@ -128,7 +129,7 @@ def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offs
             hint="the segments are those of another log, or were listed later than the dump was made; if the"
             f" log starts there now, --log-start-offset {start} says so, and what lies below goes",
         )
-    decided_end = max(start_offset, context.checkpoint_offset or 0)  # below it, rounds before have decided
+    decided_end = max(start_offset, context.checkpoint_offset or 0)  # below it, earlier rounds have decided
     if context.batches is not None and decided_end < context.batches.first_offsets[0]:
         raise InputError(
             f"{name}: the first batch given starts at {context.batches.first_offsets[0]}, but the dump holds"
@@ -156,7 +157,7 @@ def _refuse_overfull_batch(name: str, figures: Iterable[StretchFigures]) -> None
 
 
 Cleaned = tuple[dict[int, LogCleaning], dict[int, Plan]]
-"""By log: what was done, and what the workers need to decide on its records."""
+"""The outcome and the plan of each log."""
 
 
 def _without_batches(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
@@ -200,13 +201,16 @@ def surveyed_cases(
 
 
 def bound_cuts_bytes(case: LogCase) -> bool:
-    """Whether the ratio of an unsegmented log needs another look at its records."""
+    """Whether the ratio of an unsegmented log has to be measured once its range is known.
+
+    The survey counted all bytes from the assumed first dirty offset to the log end as cleanable.
+    """
     is_bounded = case.range.bounded_by != "log end" or case.range.checkpoint_reset
     return case.segments is None and is_bounded
 
 
 def _measured(tracked: Tracked, cases: Mapping[int, LogCase]) -> dict[int, LogCase]:
-    """The bytes between first dirty and first uncleanable offset of unsegmented logs, in one stage."""
+    """The cases of unsegmented logs with the measured bytes of their cleanable ranges. Takes one stage."""
     if not cases:
         return {}
     ranges = {

@@ -1,4 +1,4 @@
-"""Retention where no segments are known: from the oldest record to the first that may stay (R53, L1)."""
+"""Retention where no segments are known: it deletes all records before the first that may stay (R53, L1)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,17 @@ from kcompact.rules.verdicts import Verdict
 def expire_records(
     tracked: Tracked, plans: Mapping[int, Plan], cases: Mapping[int, LogCase]
 ) -> dict[int, int]:
-    """Where each log starts once retention has run on what the rounds left: two stages at most."""
+    """The start offset of each log, once retention has run on the records that the rounds left.
+
+    Takes two stages at most.
+    """
     starts = {i: case.bounds.log_start_offset for i, case in cases.items()}
     limited = {i: case for i, case in cases.items() if _limits(case.policy)}
     if not limited:
         return starts
     counts = tracked.each(lambda rows: {i: _count(part) for i, part in _survivors(rows, plans, limited)})
     totals: dict[int, tuple[int, int]] = {}
-    before: list[dict[int, tuple[int, int]]] = []  # records and bytes left of each log in the shares before
+    before: list[dict[int, tuple[int, int]]] = []  # by share: records and bytes of each log in earlier shares
     for share in counts:
         before.append({i: totals.get(i, (0, 0)) for i in share})
         for i, (records, log_bytes) in share.items():
@@ -43,7 +46,7 @@ def expire_records(
     )
     for i, (records, _) in totals.items():
         if records:
-            starts[i] = limited[i].bounds.log_end_offset  # unless some record may stay
+            starts[i] = limited[i].bounds.log_end_offset  # kept if no record may stay
     for number in reversed(range(len(firsts))):
         for i, start, expired in firsts[number]:
             if start is not None:
@@ -52,14 +55,15 @@ def expire_records(
 
 
 def _limits(policy: Policy) -> bool:
-    """Whether age or size limits a log."""
+    """Whether the policy limits the age or the size of a log."""
     return policy.retained_from_ms is not None or policy.retained_bytes is not None
 
 
 def expired_records(tracked: Tracked, plans: Mapping[int, Plan]) -> Counter[int]:
-    """How many records before each log's start offset no round removed, by log id: one stage.
+    """By log id, how many records expired: those below the log start offset that no round removed.
 
-    The start offset was moved by retention, or given by an option: then it may be within a segment.
+    The start offset was moved by retention, or is given by an option and may lie within a segment. Takes one
+    stage.
     """
     expired: Counter[int] = Counter()
     if plans:
@@ -92,9 +96,10 @@ def _count(rows: pa.Table) -> tuple[int, int]:
 def first_to_stay(
     rows: pa.Table, oldest_ms: int | None, excess: int | None, bytes_before: int
 ) -> tuple[int | None, int]:
-    """The offset of the first record (in the order of offsets) that may stay, and how many are before it.
+    """The offset of the first record that may stay, or None, and how many records of ``rows`` precede it.
 
-    ``excess`` is how many bytes of the log are too many, ``bytes_before`` how many are before ``rows``.
+    ``rows`` are in the order of offsets. Records older than ``oldest_ms`` are too old. ``excess`` is the
+    number of bytes by which the log is too large, ``bytes_before`` that of its bytes before ``rows``.
     """
     stays = np.ones(rows.num_rows, np.bool_)
     if excess is not None:

@@ -1,4 +1,4 @@
-"""One log before its rounds: its bounds, range and ratio, and the rounds that its map makes."""
+"""One log before its rounds: its bounds, range and ratio, and the rounds into which full maps divide it."""
 
 from dataclasses import dataclass, replace
 
@@ -39,13 +39,13 @@ class LogCase:
 
     @property
     def is_taken(self) -> bool:
-        """Whether a round starts: dirty, and due where the ratio is respected."""
+        """Whether a round starts: the log is dirty and, where the ratio is respected, due."""
         due = not self.policy.respect_dirty_ratio or self.dirty_ratio.eligible
         return self.is_dirty and due
 
     @property
     def bases(self) -> list[int] | None:
-        """Base offsets of the segments."""
+        """Base offsets of the segments; None: each record is a segment."""
         return None if self.segments is None else [segment.base_offset for segment in self.segments]
 
 
@@ -64,7 +64,10 @@ def case_of(
 
 
 def after_retention(case: LogCase) -> LogCase:
-    """The case of a log on which retention runs before it is cleaned (R52); without segments it is itself."""
+    """The case of a log on which retention runs before it is cleaned (R52).
+
+    It is ``case`` itself if no segment is deleted, or if no segments are known.
+    """
     if case.segments is None:
         return case
     segments, bounds = delete_old_segments(case.segments, case.bounds, case.policy)
@@ -96,7 +99,7 @@ def with_cleanable_bytes(case: LogCase, cleanable_bytes: int) -> LogCase:
 
 
 def scan_limits(case: LogCase) -> ScanLimits:
-    """The bounds and the capacity that the scan for full maps has to obey."""
+    """The limits of the scan for full maps."""
     limit = map_limit(case.policy)
     return ScanLimits(
         case.range.first_dirty_offset,
@@ -112,7 +115,7 @@ def needs_scan(case: LogCase) -> bool:
 
 
 def spans_of_case(case: LogCase, scan: MapScan | None) -> list[RoundSpan]:
-    """The rounds that the map's limit makes, before anything else ends them."""
+    """The rounds that the map's limit makes; retention or the dirty ratio may end them earlier."""
     if not case.is_taken:
         return []
     return spans_of(scan_limits(case), scan, case.bases)

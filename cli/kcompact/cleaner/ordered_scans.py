@@ -1,4 +1,4 @@
-"""Scans over logs' records in order: segments as a broker would have rolled them (R4), and full maps."""
+"""Scans over the records of logs in the order of offsets: one rolls segments (R4), one finds full maps."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,14 +29,17 @@ class _Content:
 
 @dataclass
 class RolledLog:
-    """One log's records, appended in the order of offsets, in chunks of any size; each is its own batch."""
+    """The segments into which the records of one log roll. Each record counts as a batch.
+
+    Records are appended in the order of offsets, in chunks of any size.
+    """
 
     policy: Policy
     roller: Roller
     contents: list[_Content] = field(default_factory=list)
 
     def append(self, records: Appends) -> None:
-        """The next records."""
+        """Append the next records."""
         starts = self.roller.starts(records)
         for i, (start, end) in enumerate(pairwise([0, *starts, len(records.offsets)])):
             if i > 0:
@@ -63,7 +66,7 @@ class RolledLog:
 
 
 def roll_segments(tracked: Tracked, policies: Mapping[int, Policy]) -> dict[int, tuple[SegmentState, ...]]:
-    """The segments of each log in ``policies``."""
+    """The rolled segments of each log in ``policies``."""
     logs = {i: RolledLog(policy, Roller(roll_settings(policy))) for i, policy in policies.items()}
     return {i: tuple(rolled.segments()) for i, rolled in tracked.in_turn(logs, _append).items()}
 
@@ -76,7 +79,7 @@ def _append(log: RolledLog, rows: pa.Table) -> RolledLog:
 
 
 def scan_maps(tracked: Tracked, limits: Mapping[int, ScanLimits]) -> dict[int, MapScan]:
-    """Where the maps of each log in ``limits`` are full, and the entries of its last one."""
+    """The scan of each log in ``limits``: where its maps get full, and the entries of the last map."""
     return tracked.in_turn({log_id: MapScan(of_log) for log_id, of_log in limits.items()}, _feed)
 
 

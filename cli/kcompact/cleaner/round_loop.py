@@ -1,4 +1,4 @@
-"""Round after round over logs: the one loop, whether rounds are computed from tallies or from batches."""
+"""The loop that plays all rounds of all logs, whether they are computed from tallies or from batches."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,26 +28,26 @@ RoundResult = tuple[Round, tuple[SegmentState, ...] | None]
 class LogInRounds:
     """One log between rounds."""
 
-    case: LogCase  # before the first one
+    case: LogCase  # before the first round
     bounds: LogBounds = field(init=False)
-    segments: tuple[SegmentState, ...] | None = field(init=False)  # None: each record is its own
+    segments: tuple[SegmentState, ...] | None = field(init=False)  # None: each record is a segment
     spans: list[RoundSpan] = field(default_factory=list, init=False)
     rounds: list[Round] = field(default_factory=list, init=False)
     notes: list[str] = field(default_factory=list, init=False)
     markers: dict[int, int] = field(default_factory=dict, init=False)  # offset -> round in which it went
-    near_ratio: DirtyRatio | None = field(default=None, init=False)  # decided on a round by estimated bytes
+    near_ratio: DirtyRatio | None = field(default=None, init=False)  # of estimated bytes, decided on a round
 
     def __post_init__(self) -> None:
         self.bounds, self.segments = self.case.bounds, self.case.segments
 
     def round_of(self, span: RoundSpan, map_entries: int, counts: Counts, sizes: RoundSizes) -> Round:
-        """The work of a round under this log's policy."""
+        """The figures of a round under this log's policy."""
         policy = self.case.policy
         used = utilization(map_entries, policy)
         return Round(span, map_entries, used, counts, sizes, policy.delete_horizon_ms)
 
     def end_round(self, result: RoundResult) -> None:
-        """Note the work of a round; a broker deletes old segments after it (R52, R53)."""
+        """Take over the result of a round, and delete old segments, as a broker does after it (R52, R53)."""
         work, self.segments = result
         self.spans.append(work.span)
         self.rounds.append(work)
@@ -69,7 +69,7 @@ class LogInRounds:
         log_start_offset: int,
         segments: tuple[SegmentState, ...] | None,
     ) -> LogCleaning:
-        """Everything about the log once all its rounds are over, and it is known where it starts now."""
+        """The outcome of the log, once all its rounds are over, and it is known where it starts now."""
         case = self.case
         is_compacted = "compact" in case.policy.cleanup_policy
         cleanable = case.range if is_compacted else None
@@ -102,9 +102,9 @@ def play_rounds(
     next_spans: Callable[[], dict[int, RoundSpan]],
     rewrite: Callable[[Mapping[int, RoundSpan]], dict[int, RoundResult]],
 ) -> None:
-    """Play all rounds of all logs, retention after each of them, and once more at the end.
+    """Play all rounds of all logs, with retention after each round, and once more at the end.
 
-    ``next_spans`` gives the next round of each log that has one, ``rewrite`` the work of these rounds.
+    ``next_spans`` gives the next round of each log that has one; ``rewrite`` plays these rounds.
     """
     while spans := next_spans():
         for log_id, result in rewrite(spans).items():
@@ -141,7 +141,7 @@ def plan_of(
 
 
 def sizes_of(before: Sequence[SegmentState], after: Sequence[SegmentState], span: RoundSpan) -> RoundSizes:
-    """Bytes of the segments that a round read and wrote, and how many segments there are."""
+    """Bytes of the segments that a round read and wrote, and how many segments the log has."""
     read, written = (
         sum(state.size_bytes for state in segments if state.base_offset < span.next_offset)
         for segments in (before, after)

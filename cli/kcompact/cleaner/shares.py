@@ -1,4 +1,4 @@
-"""Shares: stretches of a log's offsets, small enough that one task holds all records of one."""
+"""Shares: stretches of logs' offsets, small enough that one task can hold all records of a share."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,10 +17,10 @@ from kcompact.rules.lookups import rows_of_logs
 
 @dataclass(frozen=True)
 class Shares:
-    """Which share holds which offsets of which log. Small logs have one together, a large one several alone.
+    """Which share holds which offsets of which log. Several small logs share one, a large log has several.
 
     Arrays have one element per stretch, ordered by log id and offset: ``log_ids``, ``start_offsets``
-    (inclusive) and ``numbers`` of their shares, which ascend within a log.
+    (inclusive), and ``numbers``, those of the stretches' shares, which ascend within a log.
     """
 
     log_ids: Longs
@@ -43,11 +43,14 @@ class Shares:
         return shares
 
     def first_offset(self, log_id: int) -> int:
-        """Where the records of a log begin, LONG_MAX if it has none."""
+        """The offset of the first record of a log, or LONG_MAX if it has none."""
         return int(self.start_offsets[self.log_ids == log_id].min(initial=LONG_MAX))
 
     def stretches(self, log_id: int) -> list[tuple[int, int, int]]:
-        """Share, start and end offset of each stretch of a log; the first and the last one are open."""
+        """Share, start and end offset of each stretch of a log.
+
+        The first stretch starts at 0, and the last one ends at LONG_MAX: batches may lie around the records.
+        """
         at = np.flatnonzero(self.log_ids == log_id)
         if not len(at):  # batches without records
             return [(0, 0, LONG_MAX)]
@@ -55,7 +58,10 @@ class Shares:
         return list(zip(self.numbers[at].tolist(), [0, *starts[1:]], [*starts[1:], LONG_MAX], strict=True))
 
     def starting_at(self, start_of: Mapping[int, Callable[[int], int]]) -> "Shares":
-        """The same, but that stretches of some logs start earlier: where ``start_of`` puts their starts."""
+        """A copy in which stretches of the logs in ``start_of`` start where its function puts their start.
+
+        That is the base of the batch that holds the start, so that no batch lies in two shares.
+        """
         starts = [
             start_of[log_id](start) if log_id in start_of else start
             for log_id, start in zip(self.log_ids.tolist(), self.start_offsets.tolist(), strict=True)
@@ -63,7 +69,7 @@ class Shares:
         return Shares(self.log_ids, np.array(starts, np.int64), self.numbers)
 
     def waves(self) -> Iterator[list[int]]:
-        """Shares whose records follow those of the waves before, log by log."""
+        """Groups of shares that can be worked on at once. A share of a log comes after those below it."""
         wave_of: dict[int, int] = {}
         place: dict[int, int] = defaultdict(int)
         for log_id, number in zip(self.log_ids.tolist(), self.numbers.tolist(), strict=True):
@@ -76,9 +82,9 @@ class Shares:
 
 
 def plan_shares(summaries: Iterable[LogSummary], most_records: int) -> Shares:
-    """Cut large logs where splits begin, and put small ones together, in the order of log ids.
+    """Cut large logs where splits begin, and put small logs together, in the order of log ids.
 
-    A share has at most ``most_records``, unless one split has more.
+    A share has at most ``most_records`` records, unless a single split has more.
     """
     parts: dict[int, list[LogSummary]] = defaultdict(list)
     for part in summaries:
@@ -102,7 +108,7 @@ def plan_shares(summaries: Iterable[LogSummary], most_records: int) -> Shares:
 
 
 def slices_by_log(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of each log, of a table that is in the order of logs."""
+    """The rows of each log in a table that is in the order of log ids, without copying them."""
     log_ids = rows["log_id"].to_numpy()
     cuts = [0, *(np.flatnonzero(np.diff(log_ids)) + 1).tolist(), len(log_ids)]
     for start, end in pairwise(cuts):

@@ -1,4 +1,4 @@
-"""A log before a round: one aggregate over its records (range and ratio need no more)."""
+"""Figures of logs before their rounds, from one aggregate over the records. Range and ratio need no more."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -18,20 +18,20 @@ from kcompact.rules.policy import Policy
 
 @dataclass(frozen=True)
 class Records:
-    """Figures of records together: those of one known segment, or of a whole log."""
+    """Figures of the records of one known segment, or of a whole log."""
 
     records: int
     mapped_records: int
     control_records: int
     log_bytes: int
-    dirty_log_bytes: int  # from the first dirty offset on, as far as it is known without the records
+    dirty_log_bytes: int  # from the first dirty offset on, as it is known before records are read
     first_offset: int
     last_offset: int
     first_timestamp_ms: int
     largest_timestamp_ms: int
     first_dirty_record_offset: int | None
-    oldest_dirty_timestamp_ms: int | None  # above 0
-    first_young_offset: int | None  # R2, if each record were a segment
+    oldest_dirty_timestamp_ms: int | None  # of timestamps above 0
+    first_young_offset: int | None  # the first one that the minimum lag protects, if each is a segment (R2)
 
 
 _BY = ("log_id", "segment_base_offset")
@@ -52,16 +52,16 @@ _HOW = {
 
 
 def without_records(first_offset: int) -> Records:
-    """A log of nothing but batches, the first one at ``first_offset``."""
+    """The figures of a log that has batches, the first one at ``first_offset``, but no records."""
     return Records(0, 0, 0, 0, 0, first_offset, -1, -1, -1, None, None, None)
 
 
 RecordsBySegment = dict[int, dict[int, Records]]
-"""By log id and base offset."""
+"""Figures by log id and base offset of the segment."""
 
 
 def survey(tracked: Tracked) -> tuple[dict[int, Records], RecordsBySegment]:
-    """Every log, and each of its known segments, in one stage."""
+    """The figures of every log, and of each of its known segments, in one stage."""
     segments = aggregated(pa.concat_tables(tracked.each(_survey_share)), _BY, _HOW)
     by_segment: RecordsBySegment = defaultdict(dict)
     for row in segments.to_pylist():
@@ -96,7 +96,7 @@ def _survey_share(rows: pa.Table) -> pa.Table:
 def known_segments(
     context: LogContext, by_segment: Mapping[int, Records], policy: Policy
 ) -> tuple[SegmentState, ...] | None:
-    """The known segments, with figures of their records; None where none are known."""
+    """The segments of ``context`` with figures of their records, or None where they are not known."""
     if context.segments is None or NO_SEGMENT in by_segment:
         return None
     states = []

@@ -1,7 +1,8 @@
-"""Index rows with all that rules need to know of each: what is known beside the dump, and its links.
+"""Index rows with all that rules need to know of each record: the facts known beside the dump, and its links.
 
-Rows of a key meet in one task, which finds their links, and go on to the share that holds their offset. Every
-question about a log is then asked of its shares, in one stage each; what tasks sent is kept by Spark.
+All rows of a key meet in one task, which finds their links; then each row goes on to the share that holds its
+offset. Every question about a log is then answered by its shares, in one stage each. Spark keeps the blocks
+that tasks have sent.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,13 +36,13 @@ INDEXED = frozenset({"log_bytes", "is_control"})
 """The extra columns (``EXTRA_FIELDS``) that the index has to hold beside INDEX_SCHEMA."""
 
 TRACKED = (*_SHARED, *_PLACE, *LOOKED_UP.names, *LINKS.names)
-"""The columns of ``Tracked``'s tables; rows are in the order of logs, offsets and places in the dump."""
+"""The columns of a share's rows, which are in the order of logs, offsets and places in the dump."""
 
 
 def send_index(send: Send, plan: IndexPlan, receivers: int) -> Stage:
-    """Pass 1: index rows, all of a key to one receiver; summaries and notes of splits to the driver.
+    """Pass 1: send all index rows of a key to one receiver, and the summaries of splits to the driver.
 
-    Rows without a key meet those of their own offset only.
+    Rows without a key are sent by their offset, so that rows of the same offset meet.
     """
 
     def work(task: int) -> Sent:
@@ -56,13 +57,13 @@ def send_index(send: Send, plan: IndexPlan, receivers: int) -> Stage:
 
 
 def receivers_of(rows: pa.Table, receivers: int) -> np.ndarray:
-    """Where index rows go: those of a key together, those without one by their offset."""
+    """The receiver of each index row: the same for all rows of a key, by offset for rows without a key."""
     return receivers_by_key(rows["key"], receivers, lambda: rows["offset"].to_numpy() % receivers)
 
 
 @dataclass(frozen=True)
 class Tracked:
-    """The rows of a dump: ``keyed`` by key with their keys (``rows_of_keys``), ``shared`` out by offset."""
+    """The rows of a dump: in ``keyed`` by key (``rows_of_keys``), in ``shared`` by share, without keys."""
 
     keyed: Stage
     shared: Stage
@@ -74,13 +75,13 @@ class Tracked:
         return self.each_numbered(lambda _, rows: work(rows))
 
     def each_numbered(self, work: Callable[[int, pa.Table], Result]) -> list[Result]:
-        """As ``each``, for work that is given the share's number, too."""
+        """Like ``each``, for work that also takes the number of the share."""
         return self.shared.results(lambda share, blocks: work(share, share_rows(blocks)))
 
     def in_turn(
         self, states: Mapping[int, State], feed: Callable[[State, pa.Table], State]
     ) -> dict[int, State]:
-        """Hand each log's rows to its state, share by share in the order of offsets; the last states."""
+        """See the function ``in_turn``."""
         return in_turn(self.shared, self.shares, share_rows, states, feed)
 
 
@@ -91,7 +92,10 @@ def in_turn(
     states: Mapping[int, State],
     feed: Callable[[State, pa.Table], State],
 ) -> dict[int, State]:
-    """Hand each log's rows to its state, share by share in the order of offsets; the last states."""
+    """Feed the rows of each log in ``states`` to its state, share by share in the order of offsets.
+
+    ``feed`` returns the state after some rows. Returns the last state of each log.
+    """
     last_states = dict(states)
     for wave in shares.waves() if last_states else ():
         before = dict(last_states)
@@ -108,7 +112,10 @@ def in_turn(
 def track(
     keyed: Stage, shares: Shares, lookups: Mapping[int, Lookup], add_columns: AddColumns | None = None
 ) -> Tracked:
-    """Find the links of all rows and share them out; ``add_columns`` adds to the rows of some keys."""
+    """Find the links of all rows, and send each row to the share of its offset.
+
+    ``add_columns``, if given, adds columns to the rows that meet in a task: all rows of some keys.
+    """
 
     def work(_: int, blocks: list[Block]) -> Sent:
         rows = rows_of_keys(blocks, lookups)

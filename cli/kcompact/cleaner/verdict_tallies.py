@@ -1,4 +1,4 @@
-"""Records counted by what happens to them: enough for every round's figures, whatever the log's size."""
+"""Records counted by their fate: enough for the figures of every round, however large the log is."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -28,37 +28,40 @@ _GROUPED_BY = (
 
 @dataclass(frozen=True)
 class Tally:
-    """Records of one log that share a segment and a fate; rounds count from 1, 0 is none."""
+    """Figures of the records of one log that have a segment and a fate in common.
+
+    Rounds count from 1; 0 stands for no round. Times and offsets of -1 are not known.
+    """
 
     segment_base_offset: int
-    rewritten_round: int  # the first that rewrites them
-    round: int  # in which they go
+    rewritten_round: int  # the first round that rewrites them
+    round: int  # the round in which they go
     verdict: int
-    entry_round: int  # in whose map they open an entry
-    stamped: bool  # when first rewritten
+    entry_round: int  # the round in whose map they are the first of their keys
+    stamped: bool  # given a delete horizon when first rewritten
     in_range: bool  # below the first uncleanable offset
     tombstone: bool  # with a key
     records: int
     log_bytes: int
-    stamped_log_bytes: int
-    largest_timestamp_ms: int = -1  # likewise the next ones: not known
+    stamped_log_bytes: int  # after stamping
+    largest_timestamp_ms: int = -1
     first_offset: int = -1
     first_timestamp_ms: int = -1
-    oldest_timestamp_ms: int | None = None  # above 0; None likewise
+    oldest_timestamp_ms: int | None = None  # of timestamps above 0; None: not known
 
     def is_left_after(self, number: int) -> bool:
-        """Still in the log after a round (0: before all rounds)."""
+        """Whether the records are still in the log after a round (0: before all rounds)."""
         return self.round == 0 or self.round > number
 
     def bytes_after(self, number: int) -> int:
-        """Bytes in the log after a round, 0 once they are gone."""
+        """Bytes of the records in the log after a round, 0 once they are gone."""
         if not self.is_left_after(number):
             return 0
         is_stamped = self.stamped and 0 < self.rewritten_round <= number
         return self.stamped_log_bytes if is_stamped else self.log_bytes
 
     def is_rewritten_in(self, number: int) -> bool:
-        """Read by a round's rewriting: in a segment below its next, and not gone before."""
+        """Whether a round reads the records: it rewrites their segment, and no earlier round removed them."""
         return 0 < self.rewritten_round <= number and self.is_left_after(number - 1)
 
 
@@ -80,7 +83,7 @@ def tally(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, list[Tally]]
 
 
 def tallies_in(shares: Iterable[pa.Table]) -> dict[int, list[Tally]]:
-    """The tallies of each log, from what ``tally_rows`` says of several shares in the order of offsets."""
+    """The tallies of each log, from the results of ``tally_rows`` for shares in the order of offsets."""
     by_log: dict[int, list[Tally]] = {}
     for row in summed(pa.concat_tables(shares)).to_pylist():
         log_id = row.pop("log_id")
@@ -89,7 +92,7 @@ def tallies_in(shares: Iterable[pa.Table]) -> dict[int, list[Tally]]:
 
 
 def tally_rows(rows: pa.Table) -> pa.Table:
-    """Tallies of rows of TRACKED's columns and TALLY_COLUMNS."""
+    """The tallies of rows that have the columns of TRACKED and TALLY_COLUMNS, as a table."""
     counted = {
         "tombstone": pc.and_(rows["is_tombstone"], rows["has_key"]),
         "records": pa.chunked_array([np.ones(rows.num_rows, np.int64)]),
@@ -104,17 +107,17 @@ def tally_rows(rows: pa.Table) -> pa.Table:
 
 
 def summed(rows: pa.Table) -> pa.Table:
-    """One row for rows of tallies that share log, segment and fate."""
+    """Rows of tallies with those of the same log, segment and fate summed up in one."""
     return aggregated(rows, [*_GROUPED_BY, "tombstone"], _SUMS)
 
 
 def map_entries(tallies: Iterable[Tally], number: int) -> int:
-    """Keys in the map of a round."""
+    """How many keys the map of a round holds."""
     return sum(t.records for t in tallies if t.verdict != Verdict.REPEATED and t.entry_round == number)
 
 
 def messages_of_round(tallies: Iterable[Tally], number: int) -> Counts:
-    """The messages of a round: batches of aborted data go unread, others are read record by record (R38)."""
+    """The messages that a round reads and writes. Aborted data go unread, other records are read (R38)."""
     rewritten = [t for t in tallies if t.verdict != Verdict.REPEATED and t.is_rewritten_in(number)]
     removed: Counter[Verdict] = Counter()
     for t in rewritten:
@@ -133,7 +136,7 @@ def messages_of_round(tallies: Iterable[Tally], number: int) -> Counts:
 
 
 def removed_in_all(tallies: Iterable[Tally], rounds: int) -> Counter[Verdict]:
-    """Records that went in the first ``rounds`` rounds, by reason, and repeated ones."""
+    """How many records went in the first ``rounds`` rounds, by reason; repeated ones always count."""
     removed: Counter[Verdict] = Counter()
     for t in tallies:
         if t.verdict == Verdict.REPEATED or 0 < t.round <= rounds:

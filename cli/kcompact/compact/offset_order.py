@@ -33,9 +33,9 @@ def unsorted_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> 
 
 
 def overtaken_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> set[tuple[int, int]]:
-    """Files (by id) of which the second, read later, holds offsets below those of the first, in some log."""
+    """Pairs of files (by id): the second, read later, holds offsets of some log below those of the first."""
     overtaken: set[tuple[int, int]] = set()
-    largest: dict[int, tuple[int, int]] = {}  # log -> last offset so far, and whose it is
+    largest: dict[int, tuple[int, int]] = {}  # log -> last offset so far, and the file that holds it
     for part in summaries:
         file_id = file_ids[part.split_id]
         end, before = largest.get(part.log_id, (-1, file_id))
@@ -49,7 +49,7 @@ def overtaken_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) ->
 def order_of_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> dict[int, int]:
     """The rank of each file (by id) in an order in which the offsets of every log ascend from file to file.
 
-    Empty where there is none: files hold offsets of a log between those of others.
+    Empty where there is no such order, as offsets of one file lie between those of another.
     """
     ranges: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)  # of each log, by file
     for part in summaries:

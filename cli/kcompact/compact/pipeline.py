@@ -28,13 +28,13 @@ LARGEST_SINGLE_TASK_BYTES = 64 << 20  # of a dump that cannot be cut: its task h
 
 
 def form_for(beside: Beside, policies: Sequence[Policy]) -> Form:
-    """The cheapest way to decide what is asked."""
+    """The cheapest way to decide on records under these policies, with these facts beside the dump."""
     is_simple = beside.committed is None and beside.context.tells_rounds_alone
     return Form.KEYS if is_simple and _ask_one_round(policies) else Form.RECORDS
 
 
 def _ask_one_round(policies: Sequence[Policy]) -> bool:
-    """Whether no policy asks for more than rounds that full maps end, and all have the same lag."""
+    """Whether all policies only compact, without segments or dirty ratio, and have the same minimum lag."""
     return len({policy.min_compaction_lag_ms for policy in policies}) == 1 and all(
         policy.cleanup_policy == {"compact"}
         and policy.segment_bytes is None
@@ -45,9 +45,9 @@ def _ask_one_round(policies: Sequence[Policy]) -> bool:
 
 
 def compact_dump(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
-    """Compact a dump under its policies; its parts lie in ``request.folder`` afterwards.
+    """Compact a dump under its policies; the parts of the output lie in ``request.folder`` afterwards.
 
-    In one task where one reads the whole dump, else as stages of Spark.
+    This is done in one task if one task can read the whole dump, else in stages of Spark.
     """
     plan = plan_index(dump, request.folder)
     if merge_tasks(dump, plan, 1) == 1 and not request.workplace.is_afar:
@@ -58,7 +58,7 @@ def compact_dump(spark: SparkSession, dump: Dump, request: Request) -> Compacted
 
 
 def compact_rows(send: Send, dump: Dump, request: Request, plan: IndexPlan, merging: int) -> Compacted:
-    """Compact by key, in ``merging`` tasks, if possible; else by record. ``send``: where stages run."""
+    """Compact by key, in ``merging`` tasks, if possible; else by record. ``send`` runs the stages."""
     decided = None
     if request.form is Form.KEYS:
         decided = decide_by_key(send, dump, request, plan, merging)
@@ -70,10 +70,10 @@ def compact_rows(send: Send, dump: Dump, request: Request, plan: IndexPlan, merg
 
 
 def compacted(dump: Dump, decided: Decided) -> Compacted:
-    """Copy and report, and put together what tasks have found."""
+    """Copy the survivors, write the reports, and put together the results of all tasks."""
     scan, outcome, figures = decided.scan, CompactionOutcome([], [], [], []), KeyFigures()
     ranks = order_of_files(scan.summaries, scan.file_ids) if scan.overtaken else {}
-    # What files are joined into is in the order of offsets, if there is one.
+    # If there is such an order, files are joined in it, and none overtakes another any more.
     overtaken = set() if ranks else scan.overtaken
     if decided.stages is not None:
         job = _in_order(decided.job, ranks, scan.file_ids)
@@ -92,9 +92,9 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
 
 
 def _in_order(job: CompactJob, ranks: Mapping[int, int], file_ids: Mapping[int, int]) -> CompactJob:
-    """The job whose part files on a store, if there are any, come in the order of ``ranks`` of files, if any.
+    """``job`` with the places of splits among its part files on a store, if it writes there.
 
-    ``file_ids`` tells the file of each split.
+    Splits come in the order of the ``ranks`` of their files, if there are any. ``file_ids``: by split.
     """
     parts = job.workplace.parts
     if parts is None or not (ranks or parts.folders):
@@ -105,7 +105,7 @@ def _in_order(job: CompactJob, ranks: Mapping[int, int], file_ids: Mapping[int, 
 
 
 def _notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, LogName]) -> list[str]:
-    """The notes on logs, by topic and partition; one that several have is one note."""
+    """The notes on logs, by topic and partition. A text that several logs have becomes one note."""
     return said_of_logs((names[i], text) for i, log in cleanings.items() for text in log.notes)
 
 
@@ -116,7 +116,7 @@ def spark_parallelism(spark: SparkSession) -> int:
 
 
 def merge_tasks(dump: Dump, plan: IndexPlan, parallelism: int) -> int:
-    """How many tasks share the keys; 1 where it need not even be cut into jobs."""
+    """How many tasks share the keys: 1 if a single task can read the dump and decide on it."""
     if len(plan.tasks) == 1 and dump.data_bytes <= LARGEST_SINGLE_TASK_BYTES:
         return 1
     return min(max(parallelism, 2, dump.data_bytes // DUMP_BYTES_PER_MERGE_TASK), MOST_MERGE_TASKS)

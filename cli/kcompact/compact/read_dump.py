@@ -1,4 +1,4 @@
-"""A dump that was read: its rows by key, kept by Spark, and the summaries and notes that the driver has."""
+"""A dump that was read: its rows by key, kept by Spark, and its summaries and notes, which the driver has."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -19,15 +19,15 @@ from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Stage
 from kcompact.errors import InputError
 
-MOST_RECORDS = 1_000_000  # which a task holds, however few their offsets are
-MOST_COPIES = 1_000
+MOST_RECORDS = 1_000_000  # that a task can hold, even if they all have the same offset
+MOST_COPIES = 1_000  # of each offset, in a log of more records
 
 
 @dataclass(frozen=True)
 class ReadDump(ABC):
-    """A dump after one reading: what each split holds, and in ``keyed`` rows, those of a key in one task.
+    """A dump after one reading. In ``keyed`` all rows of a key are in one task.
 
-    Summaries are by split, notes by file.
+    Summaries are by split and log, notes by file.
     """
 
     plan: IndexPlan
@@ -56,24 +56,24 @@ class ReadDump(ABC):
 
     @cached_property
     def sorted_files(self) -> frozenset[int]:
-        """Files that are out of order, and so come out sorted."""
+        """Files (by id) that are not in the order of offsets; their output is sorted."""
         return unsorted_files(self.summaries, self.file_ids)
 
     @cached_property
     def is_in_order(self) -> bool:
-        """Whether every log's offsets ascend, split by split: none is there twice."""
+        """Whether every log's offsets ascend in its files, and no splits overlap: then no offset is twice."""
         return not self.sorted_files and not overlapping(self.summaries)
 
     @property
     def overtaken(self) -> set[tuple[int, int]]:
-        """See ``overtaken_files``."""
+        """Pairs of files that are not in the order of offsets (see ``overtaken_files``)."""
         return overtaken_files(self.summaries, self.file_ids)
 
 
 def checked(
     dump: Dump, plan: IndexPlan, packed_summaries: Iterable[bytes]
 ) -> tuple[list[LogSummary], dict[int, SplitNotes], list[str]]:
-    """Summaries, notes and remarks of a dump that was read. Raises where it cannot be worked on."""
+    """Summaries, notes and remarks of a dump that was read. Raises InputError if it cannot be worked on."""
     summaries, by_split = unpacked(packed_summaries)
     notes = notes_by_file(dump, plan.splits.values(), by_split)
     remarks = check_notes(dump, notes)
@@ -89,8 +89,8 @@ def checked(
 def refuse_crowded_offsets(summaries: Iterable[LogSummary]) -> None:
     """Raise InputError where a log has a million records, and more than a thousand for each offset.
 
-    So it is with one line that a small packed file repeats without end: all records of an offset meet in one
-    task, which cannot be cut. A few copies, of dumps joined with themselves, are counted once.
+    A small packed file may repeat one line endlessly; all records of an offset meet in one task, which would
+    not have room for them. A few copies, as in dumps joined with themselves, are all right: they count once.
     """
     for whole in merged(summaries).values():
         offsets = whole.last_offset - whole.first_offset + 1

@@ -1,4 +1,4 @@
-"""The request for one compaction, what was decided, its result, and refusals on the way."""
+"""The request for one compaction, the decisions made for it, its result, and refusals on the way."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -25,18 +25,18 @@ from kcompact.rules.policy import Policy, TopicPolicies, require_retention
 
 
 class Form(enum.Enum):
-    """The way to decide which records stay. A dump that needs more is decided record by record."""
+    """The way to decide which records stay. A dump that cannot be decided by key is decided by record."""
 
-    KEYS = "keys"  # in closed logs, within bounds that checkpoint, state, lag and a map's size tell
-    RECORDS = "records"  # whatever the cleaner does
+    KEYS = "keys"  # closed logs, bounded by nothing but a checkpoint, a state, a minimum lag and a map's size
+    RECORDS = "records"  # everything that the cleaner does
 
 
 @dataclass(frozen=True)
 class Request:
     """The work to do on a dump. ``copier`` None: nothing is copied (a dry run).
 
-    ``form`` is the cheapest that may do. ``tells_sizes``: it is asked how many bytes rounds read and write,
-    which the plain run does not know, as it looks at no value.
+    ``form`` is the cheapest way that may be enough. ``tells_sizes`` asks how many bytes rounds read and
+    write, which a run without bounds does not know otherwise, as it reads no values.
     """
 
     policies: TopicPolicies
@@ -49,11 +49,11 @@ class Request:
 
     @property
     def policy(self) -> Policy:
-        """The policy of topics without configs of their own; what is no topic config is the same in all."""
+        """The policy of topics without configs of their own. Only topic configs differ between policies."""
         return self.policies.others
 
     def policies_of(self, scan: ReadDump) -> dict[int, Policy]:
-        """The policy of each log, by log id. Raises PolicyError for retention that nothing limits."""
+        """The policy of each log, by log id. Raises PolicyError for retention without a limit."""
         for topic in sorted({topic for topic, _ in scan.names.values()}):
             require_retention(topic, self.policies.of(topic))
         return {log_id: self.policies.of(topic) for log_id, (topic, _) in scan.names.items()}
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Decided:
-    """A dump, and what is to become of its records. ``stages`` None: it has none. Cleanings are by log id."""
+    """A dump, and the decisions on its records. ``stages`` None: it has none. Cleanings are by log id."""
 
     scan: ReadDump
     job: CompactJob
@@ -99,9 +99,10 @@ class Compacted:
 
 
 def refuse_doubtful(dump: Dump, notes: Mapping[int, SplitNotes], request: Request) -> None:
-    """Raise for doubts that decide which records stay, or what converted ones are.
+    """Raise InputError for doubts about the dump that decide which records stay, or what converted ones hold.
 
-    A record without a key and one with an empty key always end differently; tombstones rarely do.
+    It always matters whether a key is null or empty. Whether a value is null or empty matters to which
+    records stay only with ``--drop-tombstones``.
     """
     reasons: dict[DataRole, str] = {"key": "which records stay"}
     if request.policy.drop_tombstones:
@@ -111,7 +112,7 @@ def refuse_doubtful(dump: Dump, notes: Mapping[int, SplitNotes], request: Reques
 
 
 def refuse_null_keys(scan: ReadDump, policy: Policy, removals: int) -> None:
-    """Raise where records without key would be removed and the user has not said that they may (R20)."""
+    """Raise InputError if records without key would be removed, and the user has not allowed it (R20)."""
     keyless = [summary for summary in scan.summaries if summary.null_keys]
     if policy.null_keys != "error" or not removals or not keyless:
         return

@@ -1,4 +1,4 @@
-"""The outcome of a compaction, per log: the figures that reports and checks of the run are made from."""
+"""The outcome of a compaction, per log: the figures for the reports and checks of the run."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
 
 REASONS = tuple(REASON_NAMES.values())
-"""Why a record goes; "expired" is retention. Reports list all of them, zeros included."""
+"""The names of all reasons why a record goes; "expired" is retention. Reports list them all, with zeros."""
 
 
 class PartRange(NamedTuple):
@@ -68,7 +68,7 @@ class LogOutcome:
 
 
 KeptStretch = tuple[ReportedLog, int]
-"""Kept records of one log, apart from others of it; how many records the log has at offsets below."""
+"""A stretch of one log in which records are kept, and how many records the log has below this stretch."""
 
 
 @dataclass
@@ -87,7 +87,7 @@ def outcome_of(
     reported: list[ReportedLog],
     fragments: list[Fragment],
 ) -> CompactionOutcome:
-    """Put together what tasks have read, and what they have reported of ``stretches`` (splits or shares)."""
+    """Put together what tasks have read, and their reports on ``stretches`` (splits or shares) of logs."""
     logs = summarise_logs(summaries)
     outcome = CompactionOutcome(list(logs.values()), fragments, [], [])
     parts_of: dict[int, list[ReportedLog]] = defaultdict(list)
@@ -125,7 +125,7 @@ def summarise_logs(summaries: list[LogSummary]) -> dict[int, LogOutcome]:
 
 
 def undated_notes(logs: Iterable[LogOutcome], policies: Mapping[str, Policy]) -> list[str]:
-    """Notes on configs, by topic, that ask for the age of records, in logs of which none has a timestamp."""
+    """Notes on configs that need the age of records, for logs without timestamps. Policies are by topic."""
     undated = [log for log in logs if log.records and log.max_timestamp_ms < 0]
     return said_of_logs(
         (LogName(log.topic, log.partition), text)
@@ -149,14 +149,14 @@ def _stretches(summaries: list[LogSummary], parts: list[ReportedLog]) -> list[Ke
 
 
 def _add_kept(log: LogOutcome, stretches: list[KeptStretch], records: int) -> list[Piece]:
-    """Add what stays to a log that is summarised and has so many records; the pieces of gaps.csv.
+    """Add the figures of kept records to a summarised log of ``records`` records; its pieces of gaps.csv.
 
-    Stretches come by offset. Gaps within them are as their tasks wrote them; those between, before and after
-    them are added.
+    Stretches come in the order of offsets. The tasks have written the gaps within stretches; the gaps
+    between, before and after them are added here.
     """
     pieces: list[Piece] = []
     gaps: list[tuple[int, int, int]] = []  # as rows of ``gap_rows``
-    places: list[int] = []  # of each of these gaps' lines among the pieces
+    places: list[int] = []  # of each of these gaps: the index of its line in ``pieces``
 
     def add_gap(start: int, end_offset: int, records: int) -> None:
         if start < end_offset:
@@ -174,7 +174,7 @@ def _add_kept(log: LogOutcome, stretches: list[KeptStretch], records: int) -> li
         _add_figures(log, part)
     add_gap(start, log.last_offset + 1, records - present)
     _count_gaps(log, gaps)
-    # All at once: where files are small there are thousands.
+    # All are rendered at once: many small files make thousands of them.
     name = LogName(log.topic, log.partition)
     lines = render_gaps([name], [len(gaps)], np.array(gaps, np.int64).reshape(-1, 3))
     for place, line in zip(places, lines.splitlines(keepends=True), strict=True):
@@ -200,7 +200,7 @@ def _count_gaps(log: LogOutcome, gaps: list[tuple[int, int, int]]) -> None:
 
 
 def add_cleaning(log: LogOutcome, cleaning: LogCleaning) -> None:
-    """Add what the cleaner decided to a log that is summarised."""
+    """Add the cleaner's figures to a summarised log."""
     for verdict, name in REASON_NAMES.items():
         log.removed[name] = cleaning.removed.get(verdict, 0)
     log.repeated_offsets = cleaning.removed.get(Verdict.REPEATED, 0)
@@ -233,9 +233,10 @@ def _round(number: int, round_: Round) -> dict[str, Any]:
 
 
 def piece_bytes(folder: Path, pieces: list[Piece]) -> Iterator[bytes]:
-    """The pieces' text, read part by part (never a whole report at once).
+    """The text of the pieces, in chunks: never a whole report at once.
 
-    A part stays open until a piece of another one follows: small files make thousands of pieces of few parts.
+    A file stays open until a piece of another file follows, as small dump files make thousands of pieces in
+    few files.
     """
     with ExitStack() as opened:
         name = ""

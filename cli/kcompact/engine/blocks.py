@@ -10,11 +10,14 @@ from kcompact.engine.shuffle import Block
 
 _RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
 _PACKED = pa.ipc.IpcWriteOptions(compression="lz4")  # column by column: half the bytes for Java to carry
-_ROWS_AT_A_TIME = 250_000  # are cut by receiver: with fewer, what each block costs is more than its rows do
+_ROWS_AT_A_TIME = 250_000  # that are cut by receiver: with fewer, blocks cost more than their rows
 
 
 def row_blocks(kind: str, rows: pa.Table, receiver_of: np.ndarray) -> Iterator[tuple[int, Block]]:
-    """A block for each receiver (int64, one per row) that any row goes to; rows keep their order."""
+    """Rows cut into a block for each receiver, with the receiver's number. Rows keep their order.
+
+    ``receiver_of`` holds the receiver of each row (int64).
+    """
     if not rows.num_rows:
         return
     small = receiver_of.astype(np.uint16) if receiver_of.max() < _RADIX_SORTED else receiver_of
@@ -27,7 +30,7 @@ def row_blocks(kind: str, rows: pa.Table, receiver_of: np.ndarray) -> Iterator[t
 
 
 def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches of one schema, some _ROWS_AT_A_TIME rows of them at a time."""
+    """Batches of one schema, put together into tables of some _ROWS_AT_A_TIME rows."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -41,7 +44,7 @@ def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def rows_in(blocks: Iterable[Block], kind: str) -> list[pa.RecordBatch]:
-    """The rows of the blocks of one kind, in their order; none is empty."""
+    """The rows of all blocks of one kind, in their order, without empty batches."""
     return [
         batch
         for block in blocks

@@ -1,7 +1,8 @@
-"""A session on a cluster, as its users start one: ``SPARK_HOME``, ``spark-defaults.conf``, ``--conf``.
+"""Sessions on a cluster, or behind a Spark Connect server.
 
-Or one behind a Spark Connect server (``--master sc://host:port``), with no Java here. Workers there have
-their own disks and their own Pythons: our package is shipped to them, and the first task finds out what else
+On a cluster a session is started as its users do it, with ``SPARK_HOME``, ``spark-defaults.conf`` and
+``--conf``; with Spark Connect (``--master sc://host:port``) no Java runs here. In both cases workers have
+their own disks and their own Pythons: our package is shipped to them, and a first task finds out what else
 they lack (``worker_check``).
 """
 
@@ -65,7 +66,7 @@ def _started(options: SessionOptions, log: Path) -> "SparkSession":
 
 
 def _refuse_without_image(settings: Mapping[str, str]) -> None:
-    """Raise EngineError where Kubernetes is to start executors of no image: Spark would wait for ever."""
+    """Raise EngineError if no image is named for executors on Kubernetes: Spark would wait for ever."""
     from pyspark import SparkConf
 
     conf = SparkConf().setAll(list(settings.items()))  # beside those of ``spark-defaults.conf``
@@ -88,7 +89,7 @@ def _settings_of(options: SessionOptions) -> dict[str, str]:
 
 
 def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path) -> None:
-    """Start Java as PySpark does, by Spark's own scripts. What Java prints goes to ``log`` unless asked for.
+    """Start Java as PySpark does, by Spark's own scripts. It prints to ``log``, or to stderr if verbose.
 
     Raises EngineError.
     """
@@ -113,12 +114,12 @@ def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path)
 
 
 def _refuse_two_versions() -> None:
-    """Raise EngineError where ``SPARK_HOME`` is a Spark that the PySpark of this process is not made for."""
+    """Raise EngineError if the Spark in ``SPARK_HOME`` does not fit the PySpark of this process."""
     import pyspark
 
     home = os.environ.get("SPARK_HOME")
     jar = next(Path(home).glob("jars/spark-core_*-*.jar"), None) if home else None
-    if jar is None:  # Spark is PySpark's own, or a build whose parts have other names
+    if jar is None:  # Spark is PySpark's own, or a build whose jars have other names
         return
     version = jar.stem.partition("-core_")[2].partition("-")[2]
     if version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
@@ -169,9 +170,9 @@ def ship_to(session: "SparkSession") -> None:
 
 
 def zip_package(folder: Path) -> Path:
-    """Write our package as ``kcompact.zip`` into ``folder``: what ``addPyFile`` and ``addArtifacts`` take.
+    """Write our package as ``kcompact.zip`` into ``folder``, for ``addPyFile`` and ``addArtifacts``.
 
-    Workers have to have its requirements installed.
+    The requirements of the package have to be installed where workers run.
     """
     package = Path(kcompact.__file__).parent
     target = folder / "kcompact.zip"

@@ -9,16 +9,16 @@ import pyarrow as pa
 from kcompact.dumps.loops.readiness import loaded_loop
 
 _WORD = 8
-_LONGEST_IN_WORDS = 1024  # bytes of a key: word by word, numpy takes a second for a longer one's megabyte
+_LONGEST_IN_WORDS = 1024  # bytes of a key: word by word, numpy would take a second for a megabyte
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def shares_by_key(
     batches: list[pa.RecordBatch], receivers: int, shares: int
 ) -> Iterator[list[pa.RecordBatch]]:
-    """One receiver's rows in as many shares, one after the other: equal keys share one.
+    """One receiver's rows divided into ``shares`` shares by key, one share after another.
 
-    ``receivers`` is what ``receivers_by_key`` sent them by.
+    ``receivers`` is the number of receivers by which ``receivers_by_key`` sent the rows.
     """
     if shares == 1:
         yield batches
@@ -36,7 +36,7 @@ def receivers_by_key(
 ) -> np.ndarray:
     """A receiver for each binary key, by a hash of all its bytes: equal keys meet.
 
-    ``of_nulls`` gives a receiver for each row, which counts for those without a key.
+    ``of_nulls`` gives a receiver for each row; it is used for rows without a key.
     """
     array = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
     numbers = ((key_hashes(array) >> np.uint64(33)) % np.uint64(receivers)).astype(np.int64)
@@ -46,7 +46,7 @@ def receivers_by_key(
 
 
 def key_hashes(array: pa.Array) -> np.ndarray:
-    """64 bits (uint64) of each binary key, equal for equal keys; of a null, those of some key."""
+    """A hash of 64 bits (uint64) of each binary key. A null has the hash of some key."""
     if not len(array):
         return np.empty(0, np.uint64)
     _, offsets_buffer, data_buffer = array.buffers()
@@ -55,7 +55,7 @@ def key_hashes(array: pa.Array) -> np.ndarray:
     lengths = np.diff(offsets).astype(np.int64)
     loop = loaded_loop("hash_loops")
     if loop is None:
-        # Eight bytes more, so that a word may be read from anywhere.
+        # Eight more bytes, so that a word can be read at every position.
         padded = np.concatenate([data, np.zeros(_WORD, np.uint8)])
         short = np.where(lengths > _LONGEST_IN_WORDS, 0, lengths)
         hashes = _hashes(padded, offsets[:-1].astype(np.int64), short)
@@ -69,9 +69,10 @@ def key_hashes(array: pa.Array) -> np.ndarray:
 
 
 def _hashes(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """64 bits per key, word by word; only the long keys take part in the later rounds.
+    """A hash of 64 bits per key, made word by word; only longer keys take part in the later passes.
 
-    ``dumps/loops/hash_loops.py`` does the same: tasks with loops and without them send to one receiver.
+    ``dumps/loops/hash_loops.py`` computes the same, since tasks with and without it have to send a key to the
+    same receiver.
     """
     words: np.ndarray = np.ndarray((len(data) - _WORD + 1,), "<u8", data, strides=(1,))
     hashes = (lengths.astype(np.uint64) + np.uint64(1)) * _FACTOR

@@ -1,6 +1,6 @@
-"""A cluster that gives no executors: one note for whoever waits, as Spark itself waits for ever.
+"""A note for the user where a cluster starts no executors, as Spark itself waits for ever, and says nothing.
 
-It is not an error: workers may be busy, or still be coming, and Spark's users expect to wait.
+This is no error: workers may be busy, or still starting, and Spark's users expect to wait.
 """
 
 import threading
@@ -25,8 +25,8 @@ _PAGES = {
 
 @contextmanager
 def noted_without_executors(session: "SparkSession", kind: MasterKind) -> Iterator[None]:
-    """Inside, say so once if the session, which is on a cluster, has had no executor for a while."""
-    if str(session.sparkContext.master).startswith("local"):  # spark-submit's, whose one Java does the work
+    """In this context, print one note if the session's cluster has started no executor after a while."""
+    if str(session.sparkContext.master).startswith("local"):  # by spark-submit: its one Java does the work
         yield
         return
     is_over = threading.Event()

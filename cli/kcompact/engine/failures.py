@@ -1,7 +1,7 @@
 """Failures below Spark, each in a sentence: a killed Java or worker, memory, disk, missing modules.
 
-Spark wraps every failure of a worker or of Java in long texts; those that a user can do something about
-are recognised here by words in them. Anything else stays as it is: it is a bug.
+Spark wraps every failure of a worker or of Java in long texts. Failures that a user can do something about
+are recognised here by words in these texts. Any other failure counts as a bug.
 """
 
 import errno
@@ -37,7 +37,7 @@ _OTHER_VERSION = (
     " --verbose shows Spark's log, and the master has its own"
 )
 
-# words in Spark's text, what to say, what to do
+# words in Spark's text, message, hint
 _KNOWN = (
     (
         "Too many open files",
@@ -100,7 +100,10 @@ _LONGEST_SENTENCE = 500
 
 @contextmanager
 def explained(java: Callable[[], Jvm] | None = None) -> Iterator[None]:
-    """Inside, known errors of Spark are raised as kcompact's. ``java``: of this run; None: another's."""
+    """In this context, raise known errors of Spark as errors of kcompact.
+
+    ``java`` gives the Java process that this run has started; None: Spark was not started by this run.
+    """
     try:
         yield
     except Exception as error:
@@ -118,7 +121,10 @@ def explained(java: Callable[[], Jvm] | None = None) -> Iterator[None]:
 
 @contextmanager
 def start_explained(settings: Settings) -> Iterator[None]:
-    """Inside, where Spark is started, Java's objections are those to ``--conf`` or to this machine."""
+    """In this context, where Spark is started, raise Java's objections as EngineError.
+
+    They come of ``--conf`` or of this machine.
+    """
     try:
         yield
     except Exception as error:
@@ -131,7 +137,7 @@ def start_explained(settings: Settings) -> Iterator[None]:
 
 
 def _is_objection(error: Exception) -> bool:
-    """Whether Java works and refuses something: of a Java that has died, py4j speaks in other errors."""
+    """Whether a living Java has refused something. If Java has died, py4j raises other errors."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -139,11 +145,11 @@ def _is_objection(error: Exception) -> bool:
 
 
 class UnexpectedSparkError(RuntimeError):
-    """A bug that came to light below Spark: a sentence, and as a note the whole of what Spark said."""
+    """A bug that came to light below Spark: a sentence, with the whole text of Spark as a note."""
 
 
 def _unexpected(error: Exception) -> UnexpectedSparkError:
-    """The error as a bug, with its text: Py4J would ask Java for it once it is shown, too late."""
+    """The error as a bug, with its text, which Py4J would ask Java for only when it is shown: too late."""
     text = f"{type(error).__name__}: {error}"
     unexpected = UnexpectedSparkError(_sentence(text))
     unexpected.add_note(terminal_lines(text))
@@ -151,7 +157,7 @@ def _unexpected(error: Exception) -> UnexpectedSparkError:
 
 
 def _sentence(text: str) -> str:
-    """The last error of a worker's traceback; else what Spark says before its own."""
+    """The last error of a worker's traceback, or else the text before Java's own traceback."""
     raised = [error for _margin, error in _LAST_LINE_OF_TRACEBACK.findall(text)]
     if raised:
         return f"in a Python worker of Spark: {raised[-1]}"
@@ -164,25 +170,25 @@ def _is_of_a_setting(text: str) -> bool:
 
 
 def _reason(text: str) -> str:
-    """The objection of Java, without the call of Python that met it."""
+    """Java's objection, without the call from Python that ran into it."""
     return without_package(_sentence(text.partition(_BEFORE_JAVAS_ERROR)[2] or text))
 
 
 def _root_cause(text: str) -> str:
-    """In brackets the error that another of Java's came of: of a scheduler that cannot be made, why."""
+    """The innermost cause of a Java error in brackets, such as why a scheduler cannot be made; else empty."""
     causes = _CAUSED_BY.findall(text)
     return f" ({without_package(causes[-1].rstrip())})" if causes else ""
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """PySpark tidies up on its way out of an interrupted call, which can fail and hide the interrupt."""
+    """Whether an error hides an interrupt: PySpark tidies up after an interrupted call, which can fail."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def _is_of_spark(error: Exception) -> bool:
-    """Whether an error is Spark's, by its module: PySpark is not imported just to ask."""
+    """Whether an error is Spark's, by the name of its module: PySpark is not imported just for this."""
     return bool(_packages_of(error) & {"pyspark", "py4j"}) or isinstance(error, ConnectionError)
 
 
@@ -196,7 +202,7 @@ def _packages_of(error: Exception) -> set[str]:
 
 
 def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
-    """The error to show in place of one of Spark's; None where it is a bug and has to stay as it is."""
+    """The error to show in place of one of Spark's, or None if that is a bug and has to stay as it is."""
     explanation: KcompactError | None = no_more_threads(str(error))
     if explanation is None and _is_of_spark(error):
         explanation = _explained_by_text(str(error), java)
@@ -236,7 +242,7 @@ def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
 
 
 def _disk_full(java: Jvm | None) -> EngineError:
-    if java is None:  # somebody else's Spark
+    if java is None:  # Spark was not started by this run
         return EngineError("the disk that Spark spills to is full", hint="free some space there")
     named = dict(java.settings).get("spark.local.dir")
     place, option = (named, "--conf spark.local.dir") if named else (java.folder.parent, "TMPDIR")

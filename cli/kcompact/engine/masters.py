@@ -1,11 +1,11 @@
-"""The values of ``--master``, and the needs of each kind of place that Spark's workers run in."""
+"""The values of ``--master``, and the kinds of places that they name for Spark's workers."""
 
 import enum
 import re
 
 from kcompact.errors import EngineError
 
-_ATTEMPTS = 4  # as on a cluster
+_ATTEMPTS = 4  # of each task, as on a cluster
 _LOCAL = re.compile(r"local(\[(\*|0*[1-9]\d{0,3})(,\s*0*[1-9]\d{0,3})?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d{1,4}\s*,\s*\d{1,4}\s*,\s*\d{1,9}\s*\]")
 
@@ -48,7 +48,7 @@ def kind_of_master(master: str) -> MasterKind:
 
 
 def tried_again(master: str) -> str:
-    """The master as Spark is given it: ``local[N]`` alone tries no task a second time if its worker dies."""
+    """The master for Spark, with a number of attempts: without one, ``local[N]`` tries no task again."""
     match = _LOCAL.fullmatch(master)
     if match is None or match[3]:
         return master

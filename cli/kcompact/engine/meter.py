@@ -1,6 +1,6 @@
-"""Progress in bytes of the dump: each task writes its number beside its part, the bar adds them up.
+"""Progress in bytes of the dump: each task writes its sum into a file beside its part; the bar adds them up.
 
-Tasks may run in processes on other machines; the run's folder is what they share with the driver.
+Tasks run in processes of their own, and share the run's folder with the driver.
 """
 
 import os
@@ -14,7 +14,7 @@ _COUNT = struct.Struct("<q")
 
 
 class Meter:
-    """The bytes that one task has done with. ``kind``: READ or WRITTEN."""
+    """The bytes of the dump that one task has dealt with. ``kind``: READ or WRITTEN."""
 
     def __init__(self, folder: Path, kind: str, task: str, total_bytes: int) -> None:
         self._path = folder / f"meter-{kind}-{task}"
@@ -23,7 +23,7 @@ class Meter:
         self._next = 0.0
 
     def add(self, record_bytes: int) -> None:
-        """Count ``record_bytes`` as done; records of packed blocks may be more than the blocks' bytes."""
+        """Count ``record_bytes`` as done, up to the task's total: unpacked records may be more than that."""
         self._bytes = min(self._bytes + record_bytes, self._total_bytes)
         now = time.monotonic()
         if now >= self._next:
@@ -36,7 +36,7 @@ class Meter:
         self._write()
 
     def _write(self) -> None:
-        """Write the numbers for the progress bar; errors are ignored, since no result depends on it."""
+        """Write the sum for the progress bar. Errors are ignored, since no result depends on it."""
         try:
             file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
             try:

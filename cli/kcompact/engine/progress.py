@@ -1,4 +1,4 @@
-"""How far a run is: one bar by bytes of the whole job, on a terminal only, and not for what is quick."""
+"""The progress bar: one for the whole run, by bytes; on a terminal only, and not for quick runs."""
 
 import threading
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from typing import Any
 from kcompact.engine.meter import READ, WRITTEN, done_bytes
 
 _POLL_SECONDS = 0.25
-_QUIET_SECONDS = 1.0  # who is done by then shows nothing
-_LEAST_WIDTH_OF_BAR = 65  # in a narrower terminal a line with it would be folded
-_WRITING_SHARE = 0.25  # of the whole, where survivors are written: they are looked up and copied, not parsed
+_QUIET_SECONDS = 1.0  # a run that is over by then shows no bar
+_LEAST_WIDTH_OF_BAR = 65  # columns: in a narrower terminal the line would be folded
+_WRITING_SHARE = 0.25  # of the work, where survivors are written: copying takes less time than parsing
 
 
 @dataclass
 class _Job:
-    """The run at hand, as far as the bar is concerned."""
+    """The facts about the current run that the bar needs."""
 
     input_bytes: int = 0
     writes: bool = False
@@ -26,7 +26,7 @@ class _Job:
     thread: threading.Thread | None = None
 
     def done(self) -> tuple[str, float]:
-        """The phase in a word, and the bytes of the input that the whole work done so far is worth."""
+        """The phase in a word, and the work done so far, expressed in bytes of the input."""
         read_bytes = min(sum(done_bytes(folder, READ) for folder in self.folders), self.input_bytes)
         written_bytes = min(sum(done_bytes(folder, WRITTEN) for folder in self.folders), self.input_bytes)
         share = _WRITING_SHARE if self.writes else 0.0
@@ -45,7 +45,7 @@ _job = _Job()  # a process runs one command at a time
 
 @contextmanager
 def progress_shown(input_bytes: int) -> Iterator[None]:
-    """Inside, show how far the run is; ``input_bytes`` is what is known before the dump is opened."""
+    """In this context, show the progress bar. ``input_bytes``: as known before the dump is opened."""
     global _job  # noqa: PLW0603  the engine tells the one bar of the process
     _job = _Job(input_bytes)
     _job.thread = threading.Thread(target=_show, args=(_job,), name="progress", daemon=True)
@@ -57,12 +57,12 @@ def progress_shown(input_bytes: int) -> Iterator[None]:
 
 
 def job_known(input_bytes: int, *, writes: bool) -> None:
-    """Called once the dump is opened: the bytes to be read, and whether survivors are to be written."""
+    """Tell the bar, once the dump is opened, how many bytes are read, and whether survivors are written."""
     _job.input_bytes, _job.writes = input_bytes, writes
 
 
 def folder_watched(folder: Path) -> None:
-    """From now on count what tasks note in ``folder`` as progress."""
+    """From now on, count the bytes that tasks note in ``folder`` as progress."""
     _job.folders.append(folder)
 
 
@@ -106,5 +106,5 @@ def _bar(console: Any) -> Any:
     columns = [phase, moved, remaining]
     if console.width >= _LEAST_WIDTH_OF_BAR:
         columns = [phase, BarColumn(), moved, TransferSpeedColumn(), remaining]
-    # Unasked, rich would send what goes to stdout meanwhile to stderr.
+    # By default, rich would redirect to stderr all that is printed to stdout meanwhile.
     return Progress(*columns, console=console, transient=True, redirect_stdout=False)

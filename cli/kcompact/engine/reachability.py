@@ -1,4 +1,4 @@
-"""Whether anybody listens where a master is said to be: Spark would go on trying for minutes."""
+"""Whether anything listens at the address of a master: Spark would go on trying for minutes."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _RESOURCE_MANAGER = re.compile(r"yarn\.resourcemanager\.(address|hostname)(\.[^.
 
 
 def refuse_unreachable(kind: MasterKind, master: str) -> None:
-    """Raise EngineError if nobody listens at any address of a master."""
+    """Raise EngineError if nothing listens at any address of a master."""
     if kind is MasterKind.YARN:
         addresses = _resource_managers()
     else:
@@ -33,7 +33,7 @@ def refuse_unreachable(kind: MasterKind, master: str) -> None:
 
 
 def refuse_unreachable_server(url: str) -> None:
-    """Raise EngineError if nobody listens there: Connect's own client would try again for many minutes."""
+    """Raise EngineError if nothing listens at ``url``: Connect's own client would try for many minutes."""
     address = urlsplit(url)
     problem = connection_problem(address.hostname or "localhost", address.port or _CONNECT_PORT)
     if problem is not None:
@@ -44,7 +44,7 @@ def refuse_unreachable_server(url: str) -> None:
 
 
 def connection_problem(host: str, port: int) -> str | None:
-    """The address and why nothing answers there; None where something does."""
+    """The address, and why nothing answers there, or None if something does."""
     try:
         socket.create_connection((host, port), timeout=_SECONDS_TO_REACH).close()
     except (OSError, UnicodeError) as error:
@@ -58,9 +58,9 @@ def _problem(address: str, default_port: int) -> str | None:
 
 
 def _resource_managers() -> list[str]:
-    """Addresses of YARN's resource managers; none where its settings do not say them outright.
+    """Addresses of YARN's resource managers; none if ``yarn-site.xml`` does not give them literally.
 
-    Raises EngineError where no variable says which folder these are in.
+    Raises EngineError if no environment variable names the folder of that file.
     """
     folder = os.environ.get("YARN_CONF_DIR") or os.environ.get("HADOOP_CONF_DIR")
     if folder is None:
@@ -69,7 +69,7 @@ def _resource_managers() -> list[str]:
             hint="set one to the folder with yarn-site.xml and core-site.xml",
         )
     site = ET.Element("configuration")
-    with suppress(OSError, ET.ParseError):  # of which Spark's client speaks
+    with suppress(OSError, ET.ParseError):  # which Spark's client reports
         site = ET.fromstring(Path(folder, "yarn-site.xml").read_bytes())  # noqa: S314  the user's own
     stated: dict[str, list[str]] = {"address": [], "hostname": []}
     for setting in site.iter("property"):

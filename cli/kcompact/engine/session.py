@@ -33,7 +33,7 @@ _DEFAULT = SessionOptions()
 
 
 class _OwnSpark:
-    """A Java process of ours, and the session in it once it is asked for."""
+    """A Java process that this run starts, and its Spark session, which is made when asked for."""
 
     def __init__(self, options: SessionOptions) -> None:
         leave_out_other_sparks()
@@ -50,10 +50,10 @@ class _OwnSpark:
         except Exception:
             if not self._cached or self._cache is None or not self.java.is_dead():
                 raise
-        # Once more without the cache; if that goes well, the cache was to blame.
+        # Start once more without the cache; if that works, the cache was to blame.
         self._cached = False
         self.java.kill()
-        _forget_session()  # a context that was begun is in the way of another
+        _forget_session()  # a half-made context would be in the way of the next one
         self.java = self._launch()
         session = _connect(self.java, self._options)
         self._cache.discard()
@@ -78,7 +78,7 @@ _launched_early: list[_OwnSpark] = []  # at most one: the next ``open_session`` 
 
 @contextmanager
 def spark_started(options: SessionOptions) -> Iterator[None]:
-    """Inside, Java starts while the caller imports PySpark and reads; ``open_session`` takes it over."""
+    """In this context, Java starts while the caller imports and reads; ``open_session`` takes it over."""
     if _launched_early or _active_session() is not None or options.is_elsewhere:
         yield
         return
@@ -105,7 +105,7 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
             yield active
         return
     keep_py4j_quiet()
-    # A notebook with a session of Spark Connect that starts us sets it: PySpark would make no other session.
+    # Set by a notebook with a Spark Connect session, if we are started from one: PySpark would make no other.
     os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
     if options.is_elsewhere:
         is_remote = options.master_kind is MasterKind.CONNECT
@@ -138,24 +138,27 @@ def open_recorded_session(options: SessionOptions, recording: Path) -> Iterator[
 
 
 def _active_session() -> "SparkSession | None":
-    if "pyspark.sql.session" not in sys.modules:  # nobody can have one: do not import PySpark to ask
+    if "pyspark.sql.session" not in sys.modules:  # there can be no session: PySpark is not imported for this
         return None
     from pyspark.sql import SparkSession
 
     session: Any = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-    is_stopped = getattr(getattr(session, "_sc", None), "_jsc", session) is None  # Connect's have no context
+    is_stopped = getattr(getattr(session, "_sc", None), "_jsc", session) is None  # Connect has no context
     return None if is_stopped else session
 
 
 def works_elsewhere(options: SessionOptions) -> bool:
-    """Whether workers may be on other machines, with other disks; the caller's own session decides first."""
+    """Whether workers may be on other machines, with other disks.
+
+    If the caller has a session already, its workers count.
+    """
     active = _active_session()
     return options.is_elsewhere if active is None else is_on_cluster(active)
 
 
 def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     kind = options.master_kind
-    # Only now: before, the driver's own imports and Java have both cores busy.
+    # Not earlier, as the driver's own imports and Java keep both cores busy until now.
     java.files.enter_context(early_daemon(java.folder, {**java.environment, **WORKER_ENVIRONMENT}))
     keep_pandas_out()
     from pyspark import SparkContext
@@ -169,7 +172,7 @@ def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
         context = SparkContext(gateway=gateway)
     context.pythonExec = sys.executable
     keep_accumulators_quiet(context)  # Java is killed at the end
-    # If we are killed, Java ends by itself; then it removes the folder in our place.
+    # If this process is killed, Java ends by itself, and then removes the folder in its place.
     vm: Any = context._jvm
     run_folder = vm.java.io.File(str(java.folder))
     vm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(run_folder)
@@ -183,7 +186,7 @@ def _forget_session() -> None:
 
     server = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)
     if server is not None:
-        # Its loop looks up every half second; nobody has to wait for that.
+        # Its loop looks up every half second only, for which the end of the run does not wait.
         threading.Thread(target=server.shutdown, daemon=True).start()
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None

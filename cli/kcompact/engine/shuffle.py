@@ -1,8 +1,9 @@
 """Blocks of bytes that the tasks of one stage send to those of the next, carried by Spark's own shuffle.
 
-A block is a stretch of Arrow or pickled bytes, at most some megabytes: Spark's own rows cost microseconds
-each, its shuffle of blocks next to nothing, and it spills, survives a lost worker, and needs no common file
-system. On classic Spark the blocks are an RDD's; behind Spark Connect, which has no RDDs, a DataFrame's.
+A block is a stretch of Arrow or pickled bytes, at most some megabytes. Spark's own rows would cost
+microseconds each; shuffling blocks costs next to nothing, while Spark still spills, survives a lost worker,
+and needs no common file system. On classic Spark, blocks travel in an RDD; behind Spark Connect, which has no
+RDDs, in a DataFrame.
 """
 
 import itertools
@@ -24,7 +25,7 @@ Result = TypeVar("Result")
 DRIVER = -1
 """The receiver of blocks that the driver reads (``Stage.driver_blocks``)."""
 
-_ROWS_PER_ARROW_BATCH = 16  # of blocks on their way to a worker, through Connect
+_ROWS_PER_ARROW_BATCH = 16  # a row is a block on its way to a worker, through Connect
 _FAILED = "failed"
 
 
@@ -40,7 +41,7 @@ Sent = Iterable[tuple[int, Block]]
 
 
 class Message(NamedTuple):
-    """A block on its way. Messages of one receiver sort by sender and number."""
+    """A block on its way. The messages of a receiver are put in the order of sender and number."""
 
     receiver: int
     sender: int
@@ -50,25 +51,25 @@ class Message(NamedTuple):
 
 
 Do = Callable[[int, Iterable[Message]], Any]
-"""A task: it is given a receiver's number and messages."""
+"""The work of a task, given the number and the messages of a receiver."""
 
 
 class Stage(ABC):
-    """Tasks that send blocks. They run when first asked for, and once, however often that is.
+    """Tasks that send blocks. They run when their blocks are first asked for, and only once.
 
-    Blocks reach a receiver in the order of their senders, each sender's in the order sent. An error of ours
-    (KcompactError) in a task is raised by the call that meets it first; Spark does not try it again.
+    Blocks reach a receiver in the order of their senders, and those of a sender in the order sent. A
+    KcompactError in a task is raised by the call that meets it first; Spark does not try such a task again.
     """
 
     def __init__(self, receivers: int) -> None:
         self._receivers = receivers  # the driver's number is the one after theirs
 
     def driver_blocks(self) -> list[Block]:
-        """Run the stage; the blocks sent to the driver."""
+        """Run the stage, and return the blocks sent to the driver."""
         return self.blocks_for(self._receivers)
 
     def blocks_for(self, receiver: int) -> list[Block]:
-        """Run the stage; the blocks sent to a receiver, brought to the driver."""
+        """Run the stage, and bring the blocks sent to a receiver to the driver."""
         return _checked(self._brought(receiver))
 
     def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "Stage":
@@ -76,7 +77,7 @@ class Stage(ABC):
         driver = self._receivers
 
         def do(receiver: int, messages: Iterable[Message]) -> Iterator[Message]:
-            blocks = blocks_of(messages)  # read in any case: Spark ends a worker that leaves its input
+            blocks = blocks_of(messages)  # read in any case: Spark ends a worker that leaves its input unread
             if receiver != driver:
                 yield from messages_of(receiver, receivers, partial(work, receiver, blocks))
 
@@ -85,13 +86,13 @@ class Stage(ABC):
     def results(
         self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
     ) -> list[Result]:
-        """The last stage: what ``work`` makes of each receiver's blocks (None: all)."""
+        """Run ``work`` as the last stage: its results on the blocks of each of ``receivers`` (None: all)."""
         return self.results_and_driver_blocks(work, receivers)[0]
 
     def results_and_driver_blocks(
         self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
     ) -> tuple[list[Result], list[Block]]:
-        """As ``results``, and the blocks sent to the driver."""
+        """The same as ``results``, and the blocks sent to the driver."""
         driver = self._receivers
 
         def do(receiver: int, messages: Iterable[Message]) -> Result | list[Block]:
@@ -106,7 +107,7 @@ class Stage(ABC):
 
     @abstractmethod
     def _sent_on(self, do: Do, receivers: int) -> "Stage":
-        """A stage of the messages that ``do`` makes of each receiver's messages."""
+        """The stage of the messages that ``do`` makes from the messages of each receiver."""
 
     @abstractmethod
     def _run(self, do: Do, receivers: list[int]) -> list[Any]:
@@ -114,7 +115,7 @@ class Stage(ABC):
 
 
 Send = Callable[[int, int, Callable[[int], Sent]], Stage]
-"""``send`` on a session, or ``send_in_process``."""
+"""``send`` with its session bound, or ``send_in_process``."""
 
 
 def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], Sent]) -> Stage:
@@ -136,13 +137,16 @@ def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], 
 
 
 def send_in_process(tasks: int, receivers: int, work: Callable[[int], Sent]) -> Stage:
-    """As ``send``, one task after another in this process: a dump that one task reads needs no shuffle."""
+    """Like ``send``, one task after another in this process: a dump that one task reads needs no shuffle."""
     sent = (messages_of(task, receivers, partial(work, task)) for task in range(tasks))
     return _InProcessStage(itertools.chain.from_iterable(sent), receivers)
 
 
 def messages_of(sender: int, receivers: int, work: Callable[[], Sent]) -> Iterator[Message]:
-    """One task's messages, the last one an error of ours that it ended with. The driver receives last."""
+    """The messages of one task. If it ends with a KcompactError, the last message holds this error.
+
+    The driver's number as a receiver is the one after all others.
+    """
     number = 0
     try:
         for number, (receiver, block) in enumerate(work()):
@@ -158,7 +162,7 @@ def blocks_of(messages: Iterable[Message]) -> list[Block]:
 
 
 def _checked(messages: Iterable[Message]) -> list[Block]:
-    """One receiver's blocks in their order. Raises the first error of ours that a task ended with."""
+    """One receiver's blocks in their order. Raises the first KcompactError that a task ended with."""
     blocks = blocks_of(messages)
     for block in blocks:
         if block.kind == _FAILED:
@@ -176,7 +180,7 @@ class _RddStage(Stage):
 
     def _brought(self, receiver: int) -> Iterable[Message]:
         wait_for_worker()
-        # One partition of this stage: what the tasks of the stage before wrote for all others is kept.
+        # This runs for one partition; Spark keeps the blocks that were sent to all the others.
         return self._received.context.runJob(self._received, _values, [receiver])
 
     def _sent_on(self, do: Do, receivers: int) -> "_RddStage":

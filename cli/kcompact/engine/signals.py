@@ -1,6 +1,6 @@
-"""Signals: SIGINT, SIGTERM and SIGHUP end a run with exit code 130, and everything is cleared away.
+"""Signals: SIGINT, SIGTERM and SIGHUP end a run with exit code 130, and everything is cleaned up.
 
-One that was ignored when the process began stays ignored (``nohup``, a script's jobs in the background).
+A signal that was ignored when the process began stays ignored (``nohup``, background jobs of a script).
 """
 
 import signal
@@ -14,16 +14,16 @@ from typing import Any
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_SECONDS = 0.01
-_DEAF_SECONDS = 3.0  # clearing away takes a fraction; whoever asks again later is heard again
+_DEAF_SECONDS = 3.0  # cleaning up takes a fraction of this; later signals count again
 
 Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Within the context a signal raises KeyboardInterrupt; more signals soon after it are ignored.
+    """In this context a signal raises KeyboardInterrupt; more signals soon after it are ignored.
 
-    Raised where Python clears an object away, it would only be printed: then it is raised again.
+    If it is raised while Python finalises an object, Python only prints it; then it is raised once more.
     """
     interrupted_at, heard = -_DEAF_SECONDS, signal.SIGINT
     usual = sys.unraisablehook
@@ -36,7 +36,7 @@ def stopped_by_signals() -> Iterator[None]:
 
     def send_again() -> None:
         nonlocal interrupted_at
-        interrupted_at = -_DEAF_SECONDS  # not before: another signal would raise in the hook itself
+        interrupted_at = -_DEAF_SECONDS  # not earlier: another signal would be raised in the hook itself
         signal.pthread_kill(threading.main_thread().ident or 0, heard)
 
     def hear_again(unheard: Any) -> None:
@@ -56,9 +56,9 @@ def stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """A signal that comes within the context is heard at its end.
+    """A signal that comes in this context takes effect at its end.
 
-    No mask holds it: processes that are started within would have it for good.
+    This is not done by a signal mask, which processes started in the context would keep for good.
     """
     held: list[int] = []
     try:
@@ -93,5 +93,5 @@ def _handle_with(handler: Handler) -> None:
 
 
 def _handle(number: int, handler: Handler) -> None:
-    if handler is not None and threading.current_thread() is threading.main_thread():  # others may not
+    if handler is not None and threading.current_thread() is threading.main_thread():  # as Python demands
         signal.signal(number, handler)

@@ -1,7 +1,7 @@
 """Tasks whose only argument is their number, and their results.
 
-They run as an RDD. The same job as a DataFrame costs Java another second of CPU time, for a query's session,
-plan and generated code that nothing here needs.
+They run as an RDD. As a DataFrame, the same job would cost Java another second of CPU time, for the session,
+plan and generated code of a query, which are not needed here.
 """
 
 import pickle
@@ -18,10 +18,10 @@ Result = TypeVar("Result")
 
 
 def result_of(work: Callable[[], object]) -> bytes:
-    """The value that ``work`` returns, or the error of ours that it ends with, pickled.
+    """The value that ``work`` returns, or the KcompactError that it ends with, pickled.
 
-    Spark would run a task that raises one again. Its own pickling, which can send any function, takes four
-    times as long over thousands of objects.
+    If a task raised the error, Spark would run it again. Spark's own pickling, which can send any function,
+    would take four times as long for thousands of objects.
     """
     try:
         return pickle.dumps(work())
@@ -30,7 +30,7 @@ def result_of(work: Callable[[], object]) -> bytes:
 
 
 def value_of(result: bytes) -> Any:
-    """A task's result on the driver, as it was. Raises the error that is in its place."""
+    """The value of a task's result, unpickled on the driver. Raises the error if the result is one."""
     value = pickle.loads(result)  # noqa: S301  pickled by ``result_of``
     if isinstance(value, KcompactError):
         raise value
@@ -38,7 +38,7 @@ def value_of(result: bytes) -> Any:
 
 
 def run_tasks(spark: SparkSession, tasks: int, do: Callable[[int], Result]) -> list[Result]:
-    """Call ``do`` in Spark's workers with each number below ``tasks``; its results, in that order."""
+    """Call ``do`` in Spark's workers with each number below ``tasks``; return its results in that order."""
     if not tasks:
         return []
 

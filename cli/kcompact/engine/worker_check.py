@@ -1,6 +1,7 @@
-"""The first task on machines that are not this one: what they lack, and what they cannot see, in a sentence.
+"""Checks workers on other machines by a first task: which packages they lack, which inputs they cannot see.
 
-The task's function travels by value and imports nothing of ours: it runs where our package may not import.
+The function of the task is pickled by value, and imports nothing of kcompact, so that it runs even where our
+package cannot be imported.
 """
 
 import sys
@@ -22,10 +23,10 @@ _HINT = (
 
 
 def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | None) -> bool:
-    """Whether workers can write into a folder of the driver's (None: into none).
+    """Whether workers can write into ``folder``, which is the driver's (None: there is none).
 
-    Raises a KcompactError that says what workers lack: EngineError for a package or another Python,
-    InputError for an input of this disk that they do not see.
+    Raises EngineError for a missing package or another Python, and InputError for an input on this disk that
+    workers cannot see.
     """
     is_shared = folder is not None
     token = None if folder is None else folder / "seen-by-workers"
@@ -51,7 +52,7 @@ def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | N
 
 
 Answer = tuple[str, tuple[int, int], list[str], list[str]]
-"""Host, Python's version, packages that cannot be imported, paths that cannot be read (or written beside)."""
+"""Host, Python's version, packages that cannot be imported, paths that cannot be read (or written: token)."""
 
 
 def _look(packages: Sequence[str], paths: Sequence[str], token: str) -> Callable[[], Answer]:

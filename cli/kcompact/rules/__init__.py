@@ -1,1 +1,4 @@
-"""The log cleaner's rules on arrays of one log. RULES.md defines the numbers that code cites."""
+"""The rules of Kafka's log cleaner, applied to the records, batches and segments of logs.
+
+RULES.md defines the numbers that code cites, such as R21.
+"""

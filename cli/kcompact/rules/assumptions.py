@@ -1,4 +1,4 @@
-"""Assumptions about a log, in sentences for the report."""
+"""Notes for the report: what was assumed about a log, and why a round did not run."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from kcompact.rules.ratio import DirtyRatio
 
 
 def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRange) -> Iterator[str]:
-    """Notes on checkpoint and log end (R1, L5)."""
+    """Notes on a checkpoint that raises the log end, or that is reset (R1, L5)."""
     if bounds.end_raised:
         yield (
             f"the checkpoint {context.checkpoint_offset} lies beyond the last record, as a compacted tail may"
@@ -23,7 +23,7 @@ def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRang
 
 
 def undated_note(policy: Policy) -> Iterator[str]:
-    """Notes on configs that ask for the age of records, where none of them has a timestamp (R2, R53)."""
+    """Notes on configs that need the age of records, for a log whose records have no timestamps (R2, R53)."""
     if policy.min_compaction_lag_ms > 0 and "compact" in policy.cleanup_policy:
         yield "no record has a timestamp: min.compaction.lag.ms holds none back, all count as old enough"
     if policy.retained_from_ms is not None:
@@ -51,7 +51,7 @@ def idle_note(policy: Policy, cleanable: CleanableRange, ratio: DirtyRatio) -> I
 
 
 def retention_note(policy: Policy, rounds: int) -> Iterator[str]:
-    """A note that retention ran once after several rounds, while a broker's runs after each."""
+    """A note that retention ran once after several rounds, while a broker runs it after each."""
     if rounds > 1 and "delete" in policy.cleanup_policy:
         yield f"retention ran once, after the last of {rounds} rounds; a broker runs it after each"
 
@@ -74,7 +74,7 @@ def marker_note(control_records: int) -> Iterator[str]:
 
 
 def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
-    """Notes on records outside of the known batches, and on batches whose records the dump lacks."""
+    """Notes on records that are in no known batch, and on records of batches that the dump lacks."""
     if unseen_records:
         yield (
             f"{unseen_records:,} records of the batches given are not in the dump (below the log start, or"
@@ -85,7 +85,7 @@ def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
 
 
 def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:
-    """A note that ``retention.bytes`` counts bytes that only the broker's compressor knows (R39, R53)."""
+    """A note that ``retention.bytes`` was applied to estimated sizes of recompressed batches (R39, R53)."""
     limit_bytes = policy.retention_bytes
     if batches_recompressed and limit_bytes is not None and limit_bytes >= 0:
         yield (
@@ -95,7 +95,7 @@ def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:
 
 
 def ratio_note(near: DirtyRatio | None) -> Iterator[str]:
-    """A note that a dirty ratio near its threshold, of bytes that are estimated, decided on a round (R7)."""
+    """A note that a dirty ratio near its threshold, of estimated bytes, decided on a round (R7)."""
     if near is not None:
         yield (
             f"whether a round follows at a dirty ratio of {near.ratio:.3f}, where"

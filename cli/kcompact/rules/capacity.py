@@ -10,13 +10,13 @@ DEFAULT_BUFFER_BYTES = 128 << 20
 """The broker's default of ``log.cleaner.dedupe.buffer.size``."""
 
 DEFAULT_MAP_SLOTS = DEFAULT_BUFFER_BYTES // ENTRY_BYTES
-"""Entries of a map in that buffer."""
+"""How many entries fit into a buffer of DEFAULT_BUFFER_BYTES."""
 
 _LARGEST_BUFFER_BYTES = 2**31 - 1
 
 
 def map_slots(policy: Policy) -> int | None:
-    """Entries that the buffer of a thread has room for; None: unlimited."""
+    """How many entries fit into the buffer of one thread, or None for an unlimited map."""
     if policy.log_cleaner_dedupe_buffer_size is None:
         return None
     buffer_bytes = policy.log_cleaner_dedupe_buffer_size // policy.log_cleaner_threads
@@ -24,21 +24,24 @@ def map_slots(policy: Policy) -> int | None:
 
 
 def map_limit(policy: Policy) -> int | None:
-    """Keys after which the map counts as full; None: unlimited."""
+    """How many keys make the map count as full, or None for an unlimited map."""
     slots = map_slots(policy)
     return None if slots is None else int(slots * policy.log_cleaner_io_buffer_load_factor)
 
 
 def utilization(entries: int, policy: Policy) -> float | None:
-    """Filled slots, as a broker reports them: a full map shows the load factor. None: unlimited."""
+    """The share of slots that ``entries`` fill, or None for an unlimited map.
+
+    As in a broker's log, a full map shows the load factor, not 1.
+    """
     slots = map_slots(policy)
     return entries / slots if slots else None
 
 
 def buffer_bytes_for(keys: int, policy: Policy) -> int | None:
-    """The ``log.cleaner.dedupe.buffer.size`` with which ``keys`` fit into one map; None: no size will do."""
+    """The smallest ``log.cleaner.dedupe.buffer.size`` whose maps hold ``keys``, None if no size is enough."""
     slots = math.ceil(keys / policy.log_cleaner_io_buffer_load_factor)
-    while int(slots * policy.log_cleaner_io_buffer_load_factor) < keys:  # rounding of floats
+    while int(slots * policy.log_cleaner_io_buffer_load_factor) < keys:  # floats may have been rounded down
         slots += 1
     if slots * ENTRY_BYTES > _LARGEST_BUFFER_BYTES:
         return None

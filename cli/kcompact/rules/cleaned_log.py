@@ -14,7 +14,7 @@ from kcompact.rules.verdicts import Verdict
 
 @dataclass(frozen=True)
 class RoundSizes:
-    """Bytes that a round read and wrote, and how many segments the log has; None: they are not known."""
+    """The bytes that a round read and wrote, and how many segments the log has. None stands for unknown."""
 
     bytes_read: int | None
     bytes_written: int | None
@@ -27,37 +27,41 @@ UNKNOWN_SIZES = RoundSizes(None, None)
 
 @dataclass(frozen=True)
 class Round:
-    """One round, in the broker's own terms (section 4 of the rules)."""
+    """One round, with the figures that a broker logs for it."""
 
     span: RoundSpan
     map_entries: int
     utilization: float | None  # None: the map was unlimited
     counts: Counts
     sizes: RoundSizes
-    delete_horizon_ms: int | None  # what this round stamps; None: too late for a long (R29)
+    delete_horizon_ms: int | None  # the horizon that this round stamps; None: it exceeds 64 bits (R29)
 
 
 @dataclass(frozen=True)
 class LogCleaning:
     """One log after a run."""
 
-    bounds: LogBounds  # before
-    range: CleanableRange | None  # None: cleanup.policy has no compact
+    bounds: LogBounds  # before the run
+    range: CleanableRange | None  # of the first round; None: cleanup.policy has no compact
     rounds: tuple[Round, ...]
-    removed: Mapping[Verdict, int]  # over all rounds and retention
-    checkpoint_offset: int | None  # what the checkpoint file says afterwards; None: no entry
-    horizons: tuple[DeleteHorizon, ...]  # what ``--state`` remembers afterwards
+    removed: Mapping[Verdict, int]  # records removed by all rounds and by retention
+    checkpoint_offset: int | None  # written to the checkpoint file after the run; None: no entry
+    horizons: tuple[DeleteHorizon, ...]  # kept by ``--state`` after the run
     log_start_offset: int  # after retention
-    segments: tuple[SegmentState, ...] | None  # after; None: not known
-    aborted: tuple[AbortedRange, ...]  # known, and reached by no round
-    removed_aborts_end_offset: int  # rounds, of earlier runs, too, removed aborted data below it; 0: none
+    segments: tuple[SegmentState, ...] | None  # after the run; None: not known
+    aborted: tuple[AbortedRange, ...]  # known aborted data that no round has reached yet
+    removed_aborts_end_offset: int  # below it, this run or an earlier one removed aborted data; 0: none did
     notes: tuple[str, ...] = field(default=())
 
 
 def checkpoint_after(
     before: int | None, cleanable: CleanableRange | None, spans: tuple[RoundSpan, ...], log_start_offset: int
 ) -> int | None:
-    """The checkpoint after a run: next of the last round, or a reset; at least the log start (R1, R50)."""
+    """The checkpoint offset after a run, or None for no entry (R1, R50).
+
+    It is the next offset of the last round or, without rounds, the checkpoint ``before`` the run, reset where
+    a broker resets it. It is at least the log start offset.
+    """
     if cleanable is None:
         return before
     reset_to = cleanable.first_dirty_offset if cleanable.checkpoint_reset else before
@@ -68,7 +72,10 @@ def checkpoint_after(
 def horizons_after(
     before: tuple[DeleteHorizon, ...], spans: tuple[RoundSpan, ...], delete_horizon_ms: int | None
 ) -> tuple[DeleteHorizon, ...]:
-    """Horizons as intervals of offsets: a round stamps below its rewritten end what none did (R25 to R29)."""
+    """The delete horizons after a run: each counts from the end of the one before it up to its own end.
+
+    A round stamps the offsets below its rewritten end that no earlier round has stamped (R25 to R29).
+    """
     after = list(before)
     for span in spans:
         stamped_before = after[-1].rewritten_end_offset if after else 0
@@ -78,9 +85,9 @@ def horizons_after(
 
 
 def without_past_ends(horizons: tuple[DeleteHorizon, ...], now_ms: int) -> tuple[DeleteHorizon, ...]:
-    """``horizons`` in which neighbours that have passed are one: all of their tombstones may go by now.
+    """``horizons`` with neighbours merged if they have passed: their tombstones may all go by now.
 
-    So a state remembers the rounds of one ``delete.retention.ms`` alone, however many there were.
+    This way a state holds only the rounds of the last ``delete.retention.ms``, however many there have been.
     """
     joined: list[DeleteHorizon] = []
     for end_offset, horizon_ms in horizons:

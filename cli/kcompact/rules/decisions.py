@@ -1,4 +1,4 @@
-"""Columns that rounds decide of each row: its verdict, in which round, and what it counts for."""
+"""Columns that the rounds determine for each row: its verdict, the round in which it goes, and figures."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Plan:
     rounds: Rounds
     first_dirty_offsets: Longs  # one per round
     first_uncleanable_offset: int
-    segment_bases: Longs  # empty: each record is a segment of its own
+    segment_bases: Longs  # base offsets; empty: each record is a segment of its own
 
 
 NO_PLAN = Plan(Rounds(), np.empty(0, np.int64), 0, np.empty(0, np.int64))
@@ -28,22 +28,25 @@ TALLY_COLUMNS: dict[str, pa.DataType] = {
     "verdict": pa.int8(),
     "round": pa.int32(),  # from 1; 0: in no round
     "rewritten_round": pa.int32(),
-    "entry_round": pa.int32(),  # the round whose map it opens an entry in; 0: none
+    "entry_round": pa.int32(),  # the round in whose map the record is the first of its key; 0: none
     "stamped": pa.bool_(),
     "in_range": pa.bool_(),  # below the first uncleanable offset
     "segment_base_offset": pa.int64(),
-    "stamped_log_bytes": pa.int64(),  # once stamped; else log_bytes
+    "stamped_log_bytes": pa.int64(),  # size after stamping; log_bytes of a record that is not stamped
 }
-"""The columns that ``decided`` can compute for rows; ``verdict_tallies`` groups records by them."""
+"""The columns that ``decided`` can compute for rows. ``verdict_tallies`` counts records by them."""
 
 
 def with_verdicts(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:
-    """Rows of TRACKED's columns, and a column ``verdict`` (a Verdict, int8)."""
+    """``rows`` (with the columns of TRACKED) with a column ``verdict`` (a Verdict, int8)."""
     return with_columns(rows, plans, ["verdict"])
 
 
 def with_columns(rows: pa.Table, plans: Mapping[int, Plan], names: Sequence[str]) -> pa.Table:
-    """Rows of TRACKED's columns, and the ``names`` of TALLY_COLUMNS (in place of one of the same name)."""
+    """``rows`` (with the columns of TRACKED) with the columns ``names`` of TALLY_COLUMNS.
+
+    A column of ``rows`` with the same name is replaced.
+    """
     rows = rows.combine_chunks()
     if not rows.num_rows:
         columns = {name: np.empty(0) for name in names}
@@ -61,7 +64,7 @@ def with_columns(rows: pa.Table, plans: Mapping[int, Plan], names: Sequence[str]
 def decided(
     batch: pa.RecordBatch, plans: Mapping[int, Plan], names: Collection[str]
 ) -> dict[str, np.ndarray]:
-    """The ``names`` of TALLY_COLUMNS for rows of any logs."""
+    """The columns ``names`` of TALLY_COLUMNS for rows of any logs, one array of the batch's length each."""
     types = {name: arrow_type.to_pandas_dtype() for name, arrow_type in TALLY_COLUMNS.items()}
     arrays = {name: np.zeros(batch.num_rows, types[name]) for name in names}
     rows = rows_of(batch)
@@ -78,7 +81,7 @@ def decided(
 
 
 def rows_of(batch: pa.RecordBatch) -> Rows:
-    """The columns that verdicts depend on."""
+    """The columns that verdicts depend on, as arrays."""
     return Rows(
         batch.column("offset").to_numpy(),
         flags_of(batch.column("has_key")),
@@ -96,7 +99,7 @@ def _tally_columns(
     rows: Rows, decision: Decision, batch: pa.RecordBatch, plan: Plan
 ) -> dict[str, np.ndarray]:
     log_bytes = batch.column("log_bytes").to_numpy().astype(np.int64)
-    at = np.flatnonzero(decision.stamped)  # few, of all records
+    at = np.flatnonzero(decision.stamped)  # a small part of all records
     timestamps_ms, horizon_ms = batch.column("timestamp_ms").to_numpy()[at], plan.rounds.delete_horizon_ms
     sizes = log_bytes.copy()
     sizes[at] = stamped_bytes(log_bytes[at], timestamps_ms, horizon_ms or 0)
@@ -111,7 +114,7 @@ def _tally_columns(
 
 
 def _entry_rounds(rows: Rows, previous: Longs, plan: Plan) -> Longs:
-    """The round in whose map a row is the first of its key (R13)."""
+    """The round (from 1) in whose map each row is the first of its key, or 0 (R13)."""
     starts = plan.first_dirty_offsets
     if not len(starts):
         return np.zeros(len(rows), np.int64)
@@ -123,7 +126,10 @@ def _entry_rounds(rows: Rows, previous: Longs, plan: Plan) -> Longs:
 
 
 def _segment_bases(offsets: Longs, plan: Plan) -> Longs:
-    """NO_SEGMENT where none are known, and in those that retention took before the first round."""
+    """The base offset of the segment of each row.
+
+    NO_SEGMENT where segments are not known, or where retention took the segment before the first round.
+    """
     bases = plan.segment_bases
     if not len(bases):
         return np.full(len(offsets), NO_SEGMENT, np.int64)

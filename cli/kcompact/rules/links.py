@@ -1,7 +1,7 @@
-"""Links: where each record's key was before, and which later record supersedes it.
+"""Links: where the key of each record occurred before, and which later record supersedes the record.
 
-This is Kafka's offset map of all rounds at once: a record enters the map if it has a key and is neither
-aborted, nor taken for aborted by its round, nor a control record (``CleanedTransactionMetadata``,
+Links stand for Kafka's offset maps of all rounds at once. A record enters a map if it has a key, is no
+control record, and is neither aborted nor taken for aborted by its round (``CleanedTransactionMetadata``,
 ``Cleaner.buildOffsetMapForSegment``).
 """
 
@@ -16,43 +16,48 @@ from kcompact.rules.orders import order_by_pairs, ranked
 from kcompact.rules.verdicts import NEVER
 
 NO_OFFSET = -1
-"""``previous_offset`` of a key's first record."""
+"""``previous_offset`` of the first record of a key."""
 
 LINKS = pa.schema(
     [
         pa.field("is_mapped", pa.bool_(), nullable=False),  # enters the offset map
-        pa.field("is_repeated", pa.bool_(), nullable=False),  # the same offset is there before this record
-        pa.field("previous_offset", pa.int64(), nullable=False),  # mapped, of the key; NO_OFFSET: none
+        pa.field("is_repeated", pa.bool_(), nullable=False),  # a row before it has the same key and offset
+        pa.field("previous_offset", pa.int64(), nullable=False),  # of the key's last mapped record before
         pa.field("superseded_at_offset", pa.int64(), nullable=False),  # NEVER: by no later record
-        pa.field("deletes_clean_value", pa.bool_(), nullable=False),  # a clean tombstone right after a value
+        pa.field("deletes_clean_value", pa.bool_(), nullable=False),  # see KeyOrder.deletes_clean_value
     ]
 )
 """The columns that ``with_links`` adds.
 
-``superseded_at_offset`` is the smallest later mapped offset of the key in the dirty section; plain "next"
-would not do, for a clean section may hold duplicates, which a map of the dirty section does not heal.
+``superseded_at_offset`` is the smallest later mapped offset of the key in the dirty section. It is not simply
+the next offset of the key: the clean section may hold several records of a key, which a map of the dirty
+section does not tell apart.
 """
 
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """Rows of some keys, all of them, put in the order of keys and offsets.
+    """All rows of some keys, in the order of logs, keys and offsets.
 
-    Every array is in that order; ``order`` holds positions in the table. Rows outside the map meet only those
-    of their own key and offset.
+    Every array is in that order; ``order`` holds positions in the table. Rows without history (see below) are
+    grouped only with rows of the same key and the same offset.
     """
 
     order: Longs
-    group: Longs  # equal for the records of one key in one log
+    group: Longs  # a number for each key of each log
     offset: Longs
     first_dirty_offset: Longs
     has_history: Flags  # the record has a key, and is neither aborted nor a control record
-    is_mapped: Flags  # ... and its round does not take it for aborted
+    is_mapped: Flags  # the record has history, and its round does not take it for aborted
     is_tombstone: Flags
 
     @classmethod
     def of(cls, rows: pa.Table) -> "KeyOrder":
-        """From rows with key, is_tombstone, is_control, the columns of places and those of LOOKED_UP."""
+        """The order of ``rows``.
+
+        They have the columns of LOOKED_UP, and key, is_tombstone, is_control, log_id, offset, split_id,
+        position.
+        """
         log_id, offset = (rows[name].to_numpy() for name in ("log_id", "offset"))
         key = pa.concat_arrays(rows["key"].chunks) if rows["key"].num_chunks else pa.array([], pa.binary())
         has_key = flags_of(key.is_valid())
@@ -75,14 +80,14 @@ class KeyOrder:
 
     @cached_property
     def follows(self) -> Flags:
-        """Whether the row before is of the same key and log."""
+        """Whether the row before is of the same group."""
         follows = np.zeros(len(self.order), np.bool_)
         follows[1:] = self.group[1:] == self.group[:-1]
         return follows
 
     @cached_property
     def previous_offset(self) -> Longs:
-        """The offset of the last mapped row before this one in the same group; NO_OFFSET if there is none."""
+        """The offset of the last mapped row before each row in its group, or NO_OFFSET."""
         mapped_at = np.where(self.is_mapped, np.arange(len(self.order)), -1)
         at = np.concatenate(([-1], np.maximum.accumulate(mapped_at)[:-1]))[: len(self.order)]
         is_of_key = (at >= 0) & (self.group[at] == self.group)
@@ -97,11 +102,11 @@ class KeyOrder:
 
     @property
     def superseded_at_offset(self) -> Longs:
-        """The smallest larger mapped offset of the group, at or above the log's first dirty offset."""
+        """The smallest mapped offset in the group above the row's own and in the dirty section, or NEVER."""
         if not len(self.order):
             return self.offset
         is_repeated = self.is_repeated
-        run = np.cumsum(~is_repeated) - 1  # of equal offsets
+        run = np.cumsum(~is_repeated) - 1  # a number for each run of equal offsets
         starts = np.flatnonzero(~is_repeated)
         count, groups, is_mapped = len(starts), self.group[starts], self.is_mapped[starts]
         mapped_at = np.where(is_mapped, np.arange(count), count)
@@ -117,21 +122,24 @@ class KeyOrder:
 
     @property
     def deletes_clean_value(self) -> Flags:
-        """Tombstones of the clean section right after a value, which stays as long as they do."""
+        """Tombstones of the clean section directly after a value of their key.
+
+        The map of the dirty section does not remove this value: without the tombstone it would be back.
+        """
         follows_value = np.zeros(len(self.order), np.bool_)
         follows_value[1:] = ~self.is_tombstone[:-1]
         is_clean = self.offset < self.first_dirty_offset
         return self.is_tombstone & is_clean & self.follows & follows_value & self.has_history
 
     def unsorted(self, values: np.ndarray) -> np.ndarray:
-        """Values in this order as a column of the table."""
+        """``values``, which are in this order, in the order of the table."""
         column = np.empty_like(values)
         column[self.order] = values
         return column
 
 
 def _order_of_keyed(log_ids: pa.ChunkedArray, keys: Longs, offsets: Longs) -> Longs | None:
-    """By log, key and offset; None where a record may be there twice."""
+    """The order by log, key and offset; None where ``order_by_pairs`` has none, as a record occurs twice."""
     return order_by_pairs(ranked(log_ids.to_numpy())[1] * (int(keys.max(initial=0)) + 1) + keys, offsets)
 
 

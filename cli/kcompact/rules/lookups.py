@@ -1,4 +1,7 @@
-"""Knowledge about single records of a log, looked up by offset inside Spark's workers: no joins."""
+"""Facts about single records that are known beside the dump, looked up by offset in Spark's workers.
+
+They come from options and files of the user. No join is needed.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,8 +30,8 @@ LOOKED_UP = pa.schema(
         pa.field("is_overlooked", pa.bool_(), nullable=False),  # see ``Lookup.overlooking``
         pa.field("delete_horizon_ms", pa.int64(), nullable=False),  # UNKNOWN_HORIZON_MS: none
         pa.field("segment_base_offset", pa.int64(), nullable=False),  # NO_SEGMENT: none
-        pa.field("first_dirty_offset", pa.int64(), nullable=False),  # 0 where the log start decides
-        pa.field("is_young", pa.bool_(), nullable=False),  # protected by min.compaction.lag.ms on its own
+        pa.field("first_dirty_offset", pa.int64(), nullable=False),  # of the log; 0: its unknown log start
+        pa.field("is_young", pa.bool_(), nullable=False),  # dirty, and too young for min.compaction.lag.ms
     ]
 )
 """The columns that ``look_up`` adds."""
@@ -36,7 +39,7 @@ LOOKED_UP = pa.schema(
 
 @dataclass(frozen=True)
 class Lookup:
-    """One log's tables, by offset. Picklable. Runs of offsets have inclusive ends."""
+    """The facts about records of one log, as ascending runs of offsets with inclusive ends. Picklable."""
 
     aborted_first: Longs
     aborted_last: Longs
@@ -50,7 +53,7 @@ class Lookup:
     overlooked_last: Longs = field(default_factory=lambda: np.empty(0, np.int64))
 
     def overlooking(self, ranges: Sequence[AbortedRange]) -> "Lookup":
-        """A copy that maps none of these ranges, which rounds treat as aborted while they fill maps (R31)."""
+        """A copy in which ``ranges`` enter no map, as rounds that fill maps take them for aborted (R31)."""
         return replace(
             self,
             overlooked_first=_longs(run.first_offset for run in ranges),
@@ -59,7 +62,7 @@ class Lookup:
 
     @property
     def tells_single_records(self) -> bool:
-        """Whether anything depends on where in the log a record is, but for the first dirty offset."""
+        """Whether any fact besides ``is_young`` and the first dirty offset differs from record to record."""
         columns = (self.aborted_first, self.overlooked_first, self.horizon_first, self.segment_bases)
         return any(map(len, columns))
 
@@ -73,7 +76,7 @@ class _HorizonRuns(NamedTuple):
 
     @classmethod
     def of(cls, runs: Iterable[tuple[int, int, int]]) -> Self:
-        """From rows of first offset, last offset and horizon."""
+        """The runs of rows of first offset, last offset and horizon."""
         return cls(*np.array([*runs], np.int64).reshape(-1, 3).T)
 
     def at(self, offsets: Longs) -> Longs:
@@ -83,17 +86,17 @@ class _HorizonRuns(NamedTuple):
         return np.where(inside, self.horizon_ms[run] if len(self.horizon_ms) else 0, UNKNOWN_HORIZON_MS)
 
     def below(self, others: Self) -> Self:
-        """The runs of both, ascending and apart; where both have a horizon, that of ``others`` counts."""
+        """The runs of both, ascending and without overlap. Where both have a horizon, ``others`` counts."""
         points = np.unique(np.concatenate([self.first, self.last + 1, others.first, others.last + 1]))
         horizon_ms = others.at(points)
         horizon_ms = np.where(horizon_ms == UNKNOWN_HORIZON_MS, self.at(points), horizon_ms)
-        is_run = horizon_ms != UNKNOWN_HORIZON_MS  # never after the last point, where nothing begins
+        is_run = horizon_ms != UNKNOWN_HORIZON_MS  # never true of the last point, where no run begins
         ends = np.append(points[1:], 0) - 1
         return type(self)(points[is_run], ends[is_run], horizon_ms[is_run])
 
 
 def aborted_data(context: LogContext) -> list[AbortedRange]:
-    """All that is known to be aborted, ascending."""
+    """All data known to be aborted, as given or by markers of batches; ascending by first offset."""
     ranges = list(context.aborted)
     if context.batches is not None:
         ranges += aborted_ranges(context.batches.parts())
@@ -101,7 +104,7 @@ def aborted_data(context: LogContext) -> list[AbortedRange]:
 
 
 def lookup_for(context: LogContext, policy: Policy) -> Lookup:
-    """The tables of one log. Remembered horizons count where batches have none of their own (R26)."""
+    """The facts about records of one log. Remembered horizons count where batches have no horizon (R26)."""
     aborted = aborted_data(context)
     starts = [0, *(horizon.rewritten_end_offset for horizon in context.horizons)][:-1]
     remembered = (
@@ -136,7 +139,7 @@ def _horizons(batches: PackedBatches) -> Iterator[tuple[int, int, int]]:
 
 
 def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBatch:
-    """``rows`` (of any logs, with log_id, offset, timestamp_ms) with the columns of LOOKED_UP after them."""
+    """``rows`` (of any logs, with log_id, offset, timestamp_ms) with the columns of LOOKED_UP appended."""
     log_ids = rows.column("log_id").to_numpy()
     offsets = rows.column("offset").to_numpy()
     timestamps_ms = rows.column("timestamp_ms").to_numpy()
@@ -158,13 +161,13 @@ def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBat
 
 
 def rows_of_logs(log_ids: Longs) -> Iterator[tuple[int, Longs]]:
-    """Each log with the positions of its rows, in their order."""
+    """Each log id, ascending, with the positions of its rows, in their order."""
     ids, logs = ranked(log_ids)
     return zip(ids.tolist(), stretches(logs), strict=True)
 
 
 def values_of_logs(log_ids: Longs, by_log: Mapping[int, int], default: int) -> Longs:
-    """The value of each row's log, such as a bound of a section."""
+    """For each row the value that ``by_log`` holds for its log (such as a bound), or ``default``."""
     if not by_log:
         return np.full(len(log_ids), default)
     known = np.array(sorted(by_log), np.int64)
@@ -174,7 +177,7 @@ def values_of_logs(log_ids: Longs, by_log: Mapping[int, int], default: int) -> L
 
 
 def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[NDArray[np.generic]]:
-    """LOOKED_UP's columns for rows of one log."""
+    """The columns of LOOKED_UP for rows of one log, in their order."""
     run = np.searchsorted(lookup.aborted_first, offsets, side="right") - 1
     yield within(lookup.aborted_last, run, offsets)
     run = np.searchsorted(lookup.overlooked_first, offsets, side="right") - 1
@@ -193,14 +196,21 @@ def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[ND
 
 
 def within(last: Longs, run: Longs, offsets: Longs) -> Flags:
-    """Whether each offset is in the run that starts at or below it."""
+    """Whether each offset lies in a run.
+
+    ``run`` is the position of the last run that starts at or below the offset (-1: none), ``last`` the
+    inclusive ends of all runs.
+    """
     if not len(last):
         return np.zeros(len(offsets), np.bool_)
     return (run >= 0) & (offsets <= last[np.maximum(run, 0)])
 
 
 def _first_dirty(context: LogContext) -> int:
-    """The first dirty offset as known before records are read (R1); the dump's start changes no map."""
+    """The first dirty offset as far as it is known before records are read (R1).
+
+    Where only the dump tells where the log starts, 0 has the same effect: no record lies below the log start.
+    """
     checkpoint, start, end = context.checkpoint_offset, context.log_start_offset, context.log_end_offset
     if checkpoint is None or (end is not None and checkpoint > end):
         return start or 0

@@ -1,7 +1,7 @@
-"""Orders of rows by several columns: ``np.lexsort``'s, at a fraction of its time where numbers are dense.
+"""Orders of rows by several columns, as of ``np.lexsort``, in a fraction of its time where numbers are dense.
 
-``lexsort`` sorts once for every column. Rows of a log nearly always have offsets that occur once and lie
-close together, and then one sort, or none, will do.
+``lexsort`` sorts once for every column. The offsets of a log's rows nearly always occur once and lie close
+together, and then a single sort is enough, or none is needed.
 """
 
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from kcompact.arrays import Flags, Longs
 
-_SPARSE = 4  # so many times as many places as rows are still looked through
+_SPARSE = 4  # up to so many possible offsets per row, rows are ordered without sorting
 _LARGEST = 2**62
 _RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
 
 
 def order_by_place(rows: pa.Table) -> Longs:
-    """Rows in the order of log_id, offset, split_id, position."""
+    """The positions of rows in the order of log_id, offset, split_id and position."""
     log_ids, offsets = rows["log_id"].to_numpy(), rows["offset"].to_numpy()
     order = order_by_offset(log_ids, offsets)
     if order is not None:
@@ -26,7 +26,10 @@ def order_by_place(rows: pa.Table) -> Longs:
 
 
 def repeated_places(rows: pa.Table) -> tuple[Longs, Longs]:
-    """Rows of places (log and offset) that hold several, in order, and a number for the place of each."""
+    """The positions of rows that share their place (log and offset) with other rows, in the order of places.
+
+    The second array numbers these places: rows of one place have the same number.
+    """
     order = order_by_place(rows)
     log_ids, offsets = (rows[name].to_numpy()[order] for name in ("log_id", "offset"))
     starts = np.ones(len(order), np.bool_)
@@ -37,14 +40,17 @@ def repeated_places(rows: pa.Table) -> tuple[Longs, Longs]:
 
 
 def order_by_offset(log_ids: Longs, offsets: Longs) -> Longs | None:
-    """Rows in the order of log_id and offset; None where an offset occurs twice, or is too large."""
+    """The positions of rows in the order of log_id and offset.
+
+    None where an offset occurs twice in a log, or where offsets are too large for ``order_by_pairs``.
+    """
     _, logs = ranked(log_ids)
     order = _order_by_dense_offset(logs, offsets) if len(offsets) else None
     return order_by_pairs(logs, offsets) if order is None else order
 
 
 def order_by_group(groups: Longs, offsets: Longs, is_second: Flags) -> Longs:
-    """Rows in the order of group, from 0 on, offset, and which of two comes second."""
+    """The positions of rows in the order of group (numbers from 0 on), offset and ``is_second``."""
     order = None
     if offsets.max(initial=0) < _LARGEST // 2:
         order = order_by_pairs(groups, 2 * offsets + is_second)
@@ -52,9 +58,10 @@ def order_by_group(groups: Longs, offsets: Longs, is_second: Flags) -> Longs:
 
 
 def order_by_pairs(groups: Longs, offsets: Longs) -> Longs | None:
-    """Rows in the order of group, from 0 on, and offset; None where a pair occurs twice, or is too large.
+    """The positions of rows in the order of group (numbers from 0 on) and offset.
 
-    Groups may be integers of any size: numpy would multiply those of 32 bits in 32 bits.
+    None where a pair of both occurs twice, or is too large for 64 bits. Groups may be integers of any width:
+    they are widened first, as numpy would multiply numbers of 32 bits in 32 bits.
     """
     if not len(groups):
         return np.empty(0, np.int64)
@@ -67,7 +74,10 @@ def order_by_pairs(groups: Longs, offsets: Longs) -> Longs | None:
 
 
 def _order_by_dense_offset(logs: Longs, offsets: Longs) -> Longs | None:
-    """By log, from 0 on, and offset, without sorting; None where offsets are far apart or occur twice."""
+    """The order by log (numbers from 0 on) and offset, without sorting.
+
+    None where offsets are far apart, or where one occurs twice in a log.
+    """
     count = int(logs.max()) + 1
     first = np.full(count, np.iinfo(np.int64).max)
     last = np.full(count, -1)
@@ -84,7 +94,10 @@ def _order_by_dense_offset(logs: Longs, offsets: Longs) -> Longs | None:
 
 
 def ranked(numbers: Longs) -> tuple[Longs, Longs]:
-    """The different numbers, ascending, and the place of each one among them: ``np.unique`` by hashing."""
+    """The distinct numbers, ascending, and the rank of each number among them.
+
+    This is ``np.unique`` with its inverse, by hashing instead of sorting.
+    """
     encoded = pa.array(numbers).dictionary_encode()
     values = encoded.dictionary.to_numpy()
     order = np.argsort(values)
@@ -94,7 +107,7 @@ def ranked(numbers: Longs) -> tuple[Longs, Longs]:
 
 
 def stretches(groups: Longs) -> Iterator[Longs]:
-    """The rows of each group (numbers from 0 on), in their order."""
+    """The positions of the rows of each group (numbers from 0 on), group by group, each in their order."""
     small = groups.astype(np.uint16) if groups.max(initial=0) < _RADIX_SORTED else groups
     order = np.argsort(small, kind="stable")
     cuts = np.flatnonzero(np.diff(groups[order])) + 1

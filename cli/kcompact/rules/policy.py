@@ -9,10 +9,11 @@ from kcompact.errors import PolicyError
 
 @dataclass(frozen=True)
 class Policy:
-    """Topic and broker configs (Kafka's names, units and defaults), and what only a dump needs.
+    """Topic and broker configs (Kafka's names, units and defaults), and settings that only a dump needs.
 
-    ``cleanup_policy`` defaults to compact whatever a broker's default is (asking for a compaction says so).
-    ``segment_bytes`` None: no segments are simulated, each record counts as its own closed segment.
+    ``cleanup_policy`` defaults to compact, whatever a broker's default is: the user asks for a compaction.
+    While ``segment_bytes`` and ``segment_ms`` are both None, no segments are rolled; each record counts as a
+    closed segment of its own, unless segments are known.
     """
 
     cleanup_policy: frozenset[str] = frozenset({"compact"})
@@ -28,9 +29,9 @@ class Policy:
     retention_bytes: int | None = None
     message_timestamp_type: str = "CreateTime"
     log_cleaner_threads: int = 1
-    log_cleaner_dedupe_buffer_size: int | None = None  # None: unlimited map, one round
+    log_cleaner_dedupe_buffer_size: int | None = None  # None: the map is unlimited, so one round is enough
     log_cleaner_io_buffer_load_factor: float = 0.9
-    rounds: int | None = 1  # None: until clean
+    rounds: int | None = 1  # None: as many as it takes until the log is clean
     producer_id_expiration_ms: int = 86_400_000  # a broker config without an option (R36)
     respect_dirty_ratio: bool = False
     drop_tombstones: bool = False
@@ -50,16 +51,16 @@ class Policy:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """The horizon that a round stamps; None if it is negative, as beyond 64 bits (R25, R29)."""
+        """The horizon that a round stamps, or None if it is negative or exceeds 64 bits (R25, R29)."""
         horizon_ms = self.now_ms + self.delete_retention_ms
         return horizon_ms if 0 <= horizon_ms <= LONG_MAX else None
 
 
 @dataclass(frozen=True)
 class TopicPolicies:
-    """The policies of a dump's topics. Tasks are sent it: it knows nothing of options and files."""
+    """The policies of a dump's topics. It is sent to tasks, so it holds nothing of options and files."""
 
-    others: Policy  # of all topics but those by name
+    others: Policy  # of all topics that ``by_topic`` does not name
     by_topic: Mapping[str, Policy] = field(default_factory=dict)
 
     def of(self, topic: str) -> Policy:
@@ -68,12 +69,12 @@ class TopicPolicies:
 
     @property
     def all_policies(self) -> list[Policy]:
-        """All of them; that of topics without configs of their own comes first."""
+        """All policies. That of the topics without configs of their own comes first."""
         return [self.others, *self.by_topic.values()]
 
 
 def require_retention(topic: str, policy: Policy) -> None:
-    """Raise PolicyError for retention without a limit: Kafka's seven days are not assumed silently."""
+    """Raise PolicyError for retention without a limit, as Kafka's seven days are not assumed silently."""
     unsaid = policy.retention_ms is None and policy.retention_bytes is None
     if "delete" in policy.cleanup_policy and unsaid:
         raise PolicyError(
@@ -84,5 +85,5 @@ def require_retention(topic: str, policy: Policy) -> None:
 
 
 def _limit(value: int | None) -> int | None:
-    """A retention config, where it limits anything (-1 does not)."""
+    """A retention config, or None where it sets no limit (as -1)."""
     return value if value is not None and value >= 0 else None

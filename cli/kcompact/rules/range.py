@@ -21,7 +21,10 @@ class LogBounds:
 
 @dataclass(frozen=True)
 class CleanableRange:
-    """The range of a round (R1 to R3). ``first_uncleanable_offset`` (exclusive) is rounded to a segment."""
+    """The range of offsets that a round cleans (R1 to R3).
+
+    ``first_uncleanable_offset`` (exclusive) is rounded down to the base of a segment.
+    """
 
     first_dirty_offset: int
     first_uncleanable_offset: int
@@ -30,9 +33,11 @@ class CleanableRange:
 
 
 def log_bounds(context: LogContext, first_offset: int, end_offset: int) -> LogBounds:
-    """Given bounds, or those that records (``first_offset``, ``end_offset``), batches and segments imply.
+    """The bounds of a log: those given, else those that its records, batches and segments imply.
 
-    Compacted tails make a dump end early, so a checkpoint beyond it raises the log end unless that was given.
+    ``first_offset`` and ``end_offset`` (exclusive) are those of the records. A dump ends early where the tail
+    of the log was compacted, so a checkpoint behind the dump raises the log end offset, unless this was
+    given.
     """
     start = context.log_start_offset
     if start is None:
@@ -56,13 +61,16 @@ def log_bounds(context: LogContext, first_offset: int, end_offset: int) -> LogBo
 
 
 def _lie_unseen_below(batches: PackedBatches, first_offset: int) -> bool:
-    """Whether data is below the first record that a consumer got: then the log starts there (R54)."""
+    """Whether data (outside of transactions) lie in a batch below the dump's first record.
+
+    A consumer gets no records from below the log start offset (R54), so the log then starts at this record.
+    """
     end_offset = batches.first_data_end_offset
     return end_offset is not None and end_offset <= first_offset
 
 
 def first_dirty(bounds: LogBounds, checkpoint_offset: int | None) -> tuple[int, bool]:
-    """The first dirty offset, and whether the checkpoint is rewritten to it (``cleanableOffsets``, R1)."""
+    """The first dirty offset, and whether the checkpoint is reset to it (``cleanableOffsets``, R1)."""
     if checkpoint_offset is None:
         return bounds.log_start_offset, False
     if bounds.log_start_offset <= checkpoint_offset <= bounds.log_end_offset:
@@ -83,7 +91,7 @@ def segmented_range(
         closed = segments[containing(bases, dirty) : -1]
         young = (s.base_offset for s in closed if s.age_timestamp_ms(mtime_unknown_ms=-1) > limit_ms)
         limits.append((next(young, active), "minimum lag"))
-    # Equal bounds are named as the active segment's: the others change nothing then.
+    # Of equal bounds, the active segment is named: without the others the range would be the same.
     bound, bounded_by = min(limits, key=lambda limit: (limit[0], limit[1] != "active segment"))
     bound = max(bound, dirty)
     rounded = active if bound >= active else bases[containing(bases, bound)]
@@ -95,7 +103,7 @@ def unsegmented_range(
 ) -> CleanableRange:
     """The range where each record is a closed segment of its own (R1, R2).
 
-    ``first_young_offset`` is the first record from the first dirty offset on that the minimum lag protects.
+    ``first_young_offset`` is the offset of the first dirty record that the minimum lag protects; None: none.
     """
     dirty, reset = first_dirty(bounds, checkpoint_offset)
     limits = [(bounds.log_end_offset, "log end"), (bounds.last_stable_offset, "last stable offset")]

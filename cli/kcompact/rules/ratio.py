@@ -1,7 +1,8 @@
-"""Whether a broker would clean a log yet, and which logs a turn of the cleaner cleans first (R6 to R9, R52).
+"""Whether a broker would clean a log yet, and which logs the cleaner takes in its first turn (R6 to R9, R52).
 
 ``CleanerThread.cleanFilthiestLog`` cleans the dirtiest log, then deletes old segments of all compacted logs
-(``LogCleanerManager.deletableLogs``): those of a later turn lose them at the size that they still have.
+(``LogCleanerManager.deletableLogs``). So logs of a later turn lose old segments before they are cleaned, by
+the sizes that they have until then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,10 @@ class DirtyRatio:
 
     @property
     def is_near(self) -> bool:
-        """Whether the ratio alone decides, within a tenth of the threshold, as estimated bytes may be off."""
+        """Whether the ratio alone decides, and is so near the threshold that estimated bytes may be wrong.
+
+        It is near if it differs by less than a tenth of the threshold.
+        """
         distance = abs(self.ratio - self.min_cleanable_dirty_ratio)
         return 10 * distance < self.min_cleanable_dirty_ratio and not self.due_by_lag
 
@@ -56,7 +60,10 @@ class DirtyRatio:
 def segmented_ratio(
     segments: Sequence[SegmentState], cleanable: CleanableRange, policy: Policy
 ) -> DirtyRatio:
-    """Sums and delay over segments (R6, R8); one that a full map left half cleaned counts on both sides."""
+    """Byte sums and delay over segments (R6, R8); ``segments`` ends with the active one.
+
+    A segment inside which the first dirty offset lies (as a full map may leave it) counts on both sides.
+    """
     bases = [segment.base_offset for segment in segments]
     first_dirty, bound = cleanable.first_dirty_offset, cleanable.first_uncleanable_offset
     clean = sum(s.size_bytes for s in segments if s.base_offset < first_dirty)
@@ -70,7 +77,10 @@ def segmented_ratio(
 
 
 def compaction_delay_ms(first_batch_timestamps_ms: Sequence[int], policy: Policy) -> int:
-    """Milliseconds beyond ``max.compaction.lag.ms``, at least 0; timestamps not above 0 are unknown (R8)."""
+    """By how many milliseconds the oldest timestamp exceeds ``max.compaction.lag.ms``, at least 0 (R8).
+
+    Timestamps not above 0 are unknown.
+    """
     if policy.max_compaction_lag_ms >= LONG_MAX:
         return 0
     limit_ms = policy.now_ms - policy.max_compaction_lag_ms
@@ -80,7 +90,10 @@ def compaction_delay_ms(first_batch_timestamps_ms: Sequence[int], policy: Policy
 
 @dataclass(frozen=True)
 class Turn:
-    """The logs (by log id) that are cleaned first, and those that could have been with equal right."""
+    """The log ids of the cleaner's first turn.
+
+    ``tied`` holds the logs that are equally dirty as the last one of the turn, if some of them had to wait.
+    """
 
     first: frozenset[int]
     tied: tuple[int, ...] = ()
@@ -93,7 +106,7 @@ class Turn:
 def turn_of(ratios: Mapping[int, DirtyRatio], names: Mapping[int, str], threads: int = 1) -> Turn:
     """The first turn over logs that are due. Each thread takes the dirtiest log that is left.
 
-    A broker takes equally dirty ones in an order that nobody can know (R9); here it is that of their names.
+    The order in which a broker takes equally dirty logs is not known (R9); here it is that of their names.
     """
     in_order = sorted(ratios, key=lambda log_id: (-ratios[log_id].ratio, names[log_id]))
     first = frozenset(in_order[:threads])
@@ -105,9 +118,9 @@ def turn_of(ratios: Mapping[int, DirtyRatio], names: Mapping[int, str], threads:
 
 
 def tie_notes(turn: Turn, names: Mapping[int, str], deleted: AbstractSet[int]) -> dict[int, str]:
-    """A note by id for each log that lost segments, or would have, only because of an order nobody can know.
+    """Notes by log id for tied logs, if their order, which is not known, decided which of them lost segments.
 
-    ``deleted`` are logs from which retention took something before they were cleaned.
+    ``deleted`` holds the logs from which retention took segments before they were cleaned.
     """
     if deleted.isdisjoint(turn.tied):
         return {}
@@ -115,7 +128,7 @@ def tie_notes(turn: Turn, names: Mapping[int, str], deleted: AbstractSet[int]) -
 
 
 def _tie_note(turn: Turn, log_id: int, names: Mapping[int, str]) -> str:
-    """Of many equally dirty logs it names a few: each has such a note."""
-    others = few([names[other] for other in turn.tied[: FEW + 2] if other != log_id])  # enough for its dots
+    """The note for one tied log. It names only a few of the others, as each of these has such a note, too."""
+    others = few([names[other] for other in turn.tied[: FEW + 2] if other != log_id])  # more than it names
     place = "first" if log_id in turn.first else "later, so that retention found it uncleaned"
     return f"equally dirty as {others}: which a broker cleans first is not known; this one is taken {place}"

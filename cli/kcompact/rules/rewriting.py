@@ -27,7 +27,7 @@ class LogRows:
     previous_offset: Longs
 
     def owners(self, batches: Batches) -> Longs:
-        """The position of the batch that holds each record; -1 if none of these does."""
+        """The position in ``batches`` of the batch that holds each record, or -1 where none does."""
         at = np.searchsorted(batches.base_offset, self.rows.offset, side="right") - 1
         if not len(batches):
             return at
@@ -35,7 +35,7 @@ class LogRows:
 
 
 def log_rows(table: pa.Table) -> LogRows:
-    """Rows of one log, ascending by offset. Repeated ones are left out."""
+    """The records of a table of one log, which is ascending by offset. Repeated records are left out."""
     batches = table.filter(pa.compute.invert(table["is_repeated"])).combine_chunks().to_batches()
     batch = batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
     return LogRows(
@@ -49,7 +49,7 @@ def log_rows(table: pa.Table) -> LogRows:
 
 @dataclass
 class Counts:
-    """Messages and bytes that a round's rewriting read and wrote; markers count as messages."""
+    """The messages that the rewriting of one round read, wrote and removed. Markers count as messages."""
 
     messages_read: int = 0
     messages_written: int = 0
@@ -57,10 +57,10 @@ class Counts:
     tombstones_kept: int = 0
     tombstones_stamped: int = 0
     markers_gone: list[int] = field(default_factory=list)  # offsets
-    batches_recompressed: int = 0  # their new bytes are an estimate
+    batches_recompressed: int = 0  # compressed batches that were encoded again: their new size is an estimate
 
     def add(self, other: "Counts") -> None:
-        """Those of another stretch of the log."""
+        """Add the counts of another stretch of the log."""
         self.messages_read += other.messages_read
         self.messages_written += other.messages_written
         self.removed.update(other.removed)
@@ -79,28 +79,29 @@ class LogStretch:
     records: LogRows
 
     def part(self, at: Longs | Flags | slice) -> "LogStretch":
-        """Some of the batches, with the same records."""
+        """The stretch with only the batches at these positions, and all of its records."""
         return LogStretch(self.batches.take(at), self.is_aborted[at], self.records)
 
 
 @dataclass(frozen=True)
 class Rewriting:
-    """One round, as each stretch of a log is rewritten by it. Picklable."""
+    """The rewriting of one round, applied to each stretch of a log in turn. Picklable."""
 
     number: int  # from 1
-    start_offset: int  # segments below are no longer there
+    start_offset: int  # retention has deleted the segments below
     next_offset: int
     rewritten_end_offset: int
     now_ms: int
     delete_horizon_ms: int | None
-    producers: ProducerEnds  # those that the broker still knows
+    producers: ProducerEnds  # of producers that the broker still knows
 
     def rewrite(
         self, stretch: LogStretch, decision: Decision, seen: TransactionsSeen
     ) -> tuple[LogStretch, Counts]:
-        """The stretch after the round. ``decision`` is that of all rounds up to this one, or beyond.
+        """The stretch after the round, and the counts of the round.
 
-        ``seen`` holds what the round has met before; what it meets here is added.
+        ``decision`` decides on the stretch's records for all rounds up to this one, or for more. ``seen``
+        holds the transactions that the round met in the stretches before; those that it meets here are added.
         """
         bases = stretch.batches.base_offset
         first, end = np.searchsorted(bases, [self.start_offset, self.rewritten_end_offset]).tolist()
@@ -123,7 +124,7 @@ class Rewriting:
     def _data(
         self, old: LogStretch, decision: Decision, is_last: Flags, counts: Counts
     ) -> tuple[Batches, Flags]:
-        """The batches once those of data are rewritten, and which of these stay."""
+        """All batches, with the data batches rewritten, and which of the data batches stay."""
         batches, records = old.batches, _records_in(old, decision, self.number)
         present, kept = records.counted(records.is_present), records.counted(records.is_kept)
         counts.removed.update(records.removed(self.number))
@@ -151,7 +152,7 @@ class Rewriting:
     def _markers(
         self, batches: Batches, may_go: Flags, is_last: Flags, counts: Counts
     ) -> tuple[Batches, Flags]:
-        """The batches once control batches are rewritten, and which of these stay (R33 to R36)."""
+        """All batches, with the control batches rewritten, and which of these stay (R33 to R36)."""
         is_control, has_horizon = batches.is_control, batches.delete_horizon_ms != NONE
         goes = is_control & may_go & has_horizon & (batches.delete_horizon_ms <= self.now_ms)
         counts.markers_gone += batches.base_offset[goes].tolist()
@@ -177,22 +178,22 @@ class Rewriting:
 
 @dataclass(frozen=True)
 class _Records:
-    """The records of the data batches of a stretch in one round; an element per record."""
+    """The records of the data batches of a stretch in one round. Arrays have one element per record."""
 
-    batches: int
-    owner: Longs  # the position of its batch
+    batches: int  # how many batches the stretch has
+    owner: Longs  # the position of the record's batch
     offset: Longs
     timestamp_ms: Longs
     log_bytes: Longs
     verdict: NDArray[np.int8]
-    gone_in: NDArray[np.int32]
-    stamped: Flags  # in this round, and kept
+    gone_in: NDArray[np.int32]  # the round in which it goes; 0: none
+    stamped: Flags  # kept, and given a delete horizon by this round
     tombstones: Flags  # kept, with a key
-    is_present: Flags
-    is_kept: Flags
+    is_present: Flags  # there before the round
+    is_kept: Flags  # there after the round
 
     def counted(self, which: Flags) -> Longs:
-        """How many records of each batch."""
+        """How many of the records ``which`` each batch holds."""
         return np.bincount(self.owner[which], minlength=self.batches)
 
     def removed(self, number: int) -> Counter[Verdict]:
@@ -203,7 +204,10 @@ class _Records:
         )
 
     def encoded(self, batches: Batches, is_encoded: Flags) -> Batches:
-        """Some batches encoded again with the kept records (``MemoryRecords.filterTo``, R39)."""
+        """``batches``, those at ``is_encoded`` encoded again with the kept records alone (R39).
+
+        See ``MemoryRecords.filterTo``.
+        """
         of_encoded = is_encoded[self.owner]
         kept, present = self.is_kept & of_encoded, self.is_present & of_encoded
         first_ms = self._first_timestamps_ms(kept)
@@ -241,7 +245,7 @@ class _Records:
 
 
 def _records_in(stretch: LogStretch, decision: Decision, number: int) -> _Records:
-    """The records of a stretch's data batches in a round."""
+    """The records of the data batches of ``stretch`` in the round ``number``."""
     owners = stretch.records.owners(stretch.batches)
     at = np.flatnonzero(owners >= 0)
     at = at[~stretch.batches.is_control[owners[at]]]
@@ -263,7 +267,10 @@ def _records_in(stretch: LogStretch, decision: Decision, number: int) -> _Record
 
 
 def _emptied(batches: Batches, which: Flags) -> Batches:
-    """Some with their header alone, kept for their producers; they have no horizon (R26, R36)."""
+    """``batches``, those at ``which`` reduced to their header, without marker and horizon (R26, R36).
+
+    They are kept for their producers.
+    """
     return replace(
         batches,
         record_count=np.where(which, 0, batches.record_count),

@@ -1,4 +1,4 @@
-"""Where full offset maps end rounds (R13 to R15): one scan over a log's records finds all rounds."""
+"""Where full offset maps end rounds (R13 to R15). One scan over the records of a log finds all its rounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,20 +11,21 @@ from kcompact.rules.files.segments import containing
 
 @dataclass(frozen=True)
 class ScanLimits:
-    """The bounds and the capacity that the scan of one log's maps has to obey."""
+    """Limits of the scan of one log: the range of offsets, the keys per map, and the number of rounds."""
 
     first_dirty_offset: int
     first_uncleanable_offset: int
-    map_limit: int
-    rounds: int | None  # None: until clean
+    map_limit: int  # keys
+    rounds: int | None  # None: as many as it takes until the log is clean
 
 
 @dataclass(frozen=True)
 class FullMap:
-    """A record that found the map full, and what was read before it.
+    """A record (at ``stop_offset``) that found the map full, and the offsets of records read before it.
 
-    ``last_offset`` is the record before it, ``last_kept_offset`` the last one that is not aborted: aborted
-    records are gone from a segment that an earlier round rewrote.
+    ``last_put_offset`` is the last record that entered the map, ``last_offset`` the last record of all, and
+    ``last_kept_offset`` the last one that is not aborted: an earlier round may have rewritten the segment,
+    and aborted records are gone from it then. An offset is -1 where there is no such record.
     """
 
     stop_offset: int
@@ -35,11 +36,11 @@ class FullMap:
 
 @dataclass
 class MapScan:
-    """The maps of one log's rounds, filled by its records in the order of offsets, in chunks of any size."""
+    """The maps of one log's rounds, filled with its records in the order of offsets, chunk by chunk."""
 
     limits: ScanLimits
     full: list[FullMap] = field(default_factory=list)
-    entries: int = 0  # of the present round's map
+    entries: int = 0  # in the map of the current round
     _round_start: int = 0
     _last_put: int = -1
     _last: int = -1
@@ -49,7 +50,11 @@ class MapScan:
         self._round_start = self.limits.first_dirty_offset
 
     def feed(self, offsets: Longs, previous: Longs, mapped: Flags, aborted: Flags) -> None:
-        """The next records. ``previous`` is where each key came before, below 0 if nowhere."""
+        """Fill the maps with the next records.
+
+        ``previous`` holds, for each record, the offset of the mapped record of its key before it; negative:
+        none.
+        """
         limits = self.limits
         within = (offsets >= limits.first_dirty_offset) & (offsets < limits.first_uncleanable_offset)
         offsets, previous, mapped, aborted = (
@@ -67,9 +72,9 @@ class MapScan:
         return self.limits.rounds is not None and len(self.full) >= self.limits.rounds
 
     def _fill(self, offsets: Longs, previous: Longs, mapped: Flags, aborted: Flags) -> int:
-        """Fill the map from records until it is full; how many records that took."""
+        """Fill the current map until it is full, and return how many records that took."""
         opened = np.cumsum(mapped & (previous < self._round_start)) + self.entries
-        # The test comes before the put, known key or not: what counts is the entries before each record.
+        # A broker tests for room before it looks up the key (R13), so the entries before each record count.
         before = np.concatenate(([self.entries], opened[:-1]))
         finds_full = np.flatnonzero(mapped & (before >= self.limits.map_limit))
         count = int(finds_full[0]) if len(finds_full) else len(offsets)
@@ -97,12 +102,15 @@ class RoundSpan:
     first_dirty_offset: int
     next_offset: int
     rewritten_end_offset: int
-    map_entries: int | None  # None: counted later, the map was never full
+    map_entries: int | None  # None: the map does not get full, and its entries are counted later
     map_is_full: bool
 
 
 def spans_of(limits: ScanLimits, scan: MapScan | None, bases: Sequence[int] | None) -> list[RoundSpan]:
-    """The rounds of one log in order. ``bases``: of its segments; None: each record is its own segment."""
+    """The rounds of one log in order, each full map of ``scan`` being the end of one.
+
+    ``bases`` has the base offsets of the segments, or is None where each record counts as a segment.
+    """
     full = [] if scan is None else scan.full
     spans: list[RoundSpan] = []
     first_dirty = limits.first_dirty_offset
@@ -128,7 +136,10 @@ def rewritten_end(next_offset: int, bases: Sequence[int] | None) -> int:
 
 
 def _next_offset(stop: FullMap, bases: Sequence[int], rewritten_before: int) -> int:
-    """Next of a full map: after the last record read in its segment, or the segment base (R14, R15)."""
+    """The first dirty offset after a round that a full map ends (R14, R15).
+
+    It lies behind the last record that was read in the segment of the stop, or is the base of this segment.
+    """
     base = bases[containing(bases, stop.stop_offset)]
     last = stop.last_kept_offset if base < rewritten_before else stop.last_offset
     return max(stop.last_put_offset, last, base - 1) + 1

@@ -6,8 +6,8 @@ from kcompact.arrays import Longs
 
 BATCH_HEADER_BYTES = 61
 _LARGEST_LENGTH_PREFIX = 5  # a record's length is a 32-bit varint
-_FRAME_BYTES = 15  # that LZ4 puts around what it compresses; other codecs put as many, or some less
-_HALF_SAVING_BYTES = 200  # so many of records let a codec save half the share that it saves of very many
+_FRAME_BYTES = 15  # the frame that LZ4 puts around compressed data; those of other codecs are no larger
+_HALF_SAVING_BYTES = 200  # of so many bytes, a codec saves half the share that it saves of very many
 
 
 def varint_bytes(values: Longs) -> Longs:
@@ -20,9 +20,10 @@ def varint_bytes(values: Longs) -> Longs:
 
 
 def bytes_in_batch(log_bytes: Longs, timestamp_deltas_ms: Longs, offset_deltas: Longs) -> Longs:
-    """Bytes of records inside a batch, its header not counted.
+    """Bytes that each record takes inside a batch, without the batch header.
 
-    ``log_bytes`` are their sizes alone in a batch, where both deltas are 0 and take one byte each.
+    ``log_bytes`` holds the size of each record as the only one of a batch, header included. Both deltas are 0
+    there and take one byte each.
     """
     alone = log_bytes - BATCH_HEADER_BYTES
     body = alone - 1
@@ -33,7 +34,11 @@ def bytes_in_batch(log_bytes: Longs, timestamp_deltas_ms: Longs, offset_deltas: 
 
 
 def stamped_bytes(log_bytes: Longs, timestamps_ms: Longs, delete_horizon_ms: int) -> Longs:
-    """Sizes of records alone in their batches once these carry a delete horizon, their new base timestamp."""
+    """Bytes of each record as the only one of a batch, once the batch is stamped with a delete horizon.
+
+    ``log_bytes`` holds these sizes before: the horizon becomes the batch's base timestamp, and so changes the
+    record's timestamp delta.
+    """
     deltas_ms = timestamps_ms - np.int64(delete_horizon_ms)
     return BATCH_HEADER_BYTES + bytes_in_batch(log_bytes, deltas_ms, np.zeros_like(deltas_ms))
 
@@ -41,12 +46,13 @@ def stamped_bytes(log_bytes: Longs, timestamps_ms: Longs, delete_horizon_ms: int
 def recompressed_bytes(size_bytes: Longs, plain_before: Longs, plain_after: Longs) -> Longs:
     """An estimate of the sizes of compressed batches that are encoded again with fewer records (L15).
 
-    ``size_bytes`` are their sizes before; ``plain_before`` and ``plain_after`` what they would be without
+    ``size_bytes`` holds the sizes before. ``plain_before`` and ``plain_after`` are the sizes without
     compression, with all records and with those that stay. A codec saves what records repeat of one another,
-    so of few records it saves a smaller share: ``n / (n + 200)``, of ``n`` bytes, of what it would save of
-    records without end. Of 18 batches that a 4.4.0 broker wrote, LZ4 or zstd, it was within a tenth of each.
+    so it saves a smaller share of few records: of ``n`` bytes it is taken to save ``n / (n + 200)`` of the
+    share that it would save of endless data. For each of 18 batches that a 4.4.0 broker wrote (LZ4 or zstd),
+    the estimate was within a tenth.
     """
-    # At least 1, as of some batches no record is known; theirs is not asked for.
+    # At least 1, to divide by: of some batches no record is known. Their estimate is never used.
     before = np.maximum(plain_before - BATCH_HEADER_BYTES, 1)
     after = plain_after - BATCH_HEADER_BYTES
     saved = 1 - (size_bytes - BATCH_HEADER_BYTES - _FRAME_BYTES) / before

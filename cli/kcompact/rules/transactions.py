@@ -1,4 +1,4 @@
-"""Aborted data, what a map takes for aborted, and the fate of transaction markers (R17, R31 to R36)."""
+"""Transactions: aborted data, data that a round takes for aborted, and when markers go (R17, R31 to R36)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,17 +14,18 @@ from kcompact.broker.batches import ABORT, NONE, Batches
 
 
 class TransactionData(NamedTuple):
-    """Offsets of transactions' data batches, ascending; neighbouring batches form one range."""
+    """Offsets of transactional data batches, ascending. Neighbouring batches of a producer form one range."""
 
-    aborted: list[AbortedRange]  # their transaction ends in an abort marker, wherever that is (R31)
-    undecided: list[AbortedRange]  # no marker ends it so far (R5)
+    aborted: list[AbortedRange]  # an abort marker ends their transaction, wherever it lies (R31)
+    undecided: list[AbortedRange]  # no marker has ended their transaction so far (R5)
 
 
 def transaction_data(parts: Iterable[Batches]) -> TransactionData:
-    """The data that did not commit; ``parts`` are all batches of a log in their order.
+    """The transactional data that no commit marker ends. ``parts`` are all batches of a log in their order.
 
-    A marker ends the transaction of its producer whatever their epochs: a coordinator that fences a
-    producer raises the epoch before it aborts. One without data ends what was cleaned away.
+    A marker ends the open transaction of its producer even if their epochs differ: a coordinator that fences
+    a producer raises the epoch before it aborts. A marker without data before it belongs to a transaction
+    whose data were cleaned away.
     """
     undecided: dict[int, list[AbortedRange]] = {}
     aborted: list[AbortedRange] = []
@@ -47,7 +48,7 @@ def transaction_data(parts: Iterable[Batches]) -> TransactionData:
 
 
 def aborted_ranges(parts: Iterable[Batches]) -> list[AbortedRange]:
-    """Offsets of aborted data (``TransactionData``)."""
+    """Offsets of aborted data, ascending (see ``TransactionData``). ``parts`` are all batches of a log."""
     return transaction_data(parts).aborted
 
 
@@ -62,7 +63,7 @@ def _extend(ranges: list[AbortedRange], first_offset: int, last_offset: int) -> 
 
 
 class MapStart(NamedTuple):
-    """Where a round begins to fill its map, the segment that holds this offset, and where the log starts."""
+    """The offset at which a round begins to fill its map, with the base of its segment and the log start."""
 
     segment_base_offset: int
     first_dirty_offset: int
@@ -71,28 +72,31 @@ class MapStart(NamedTuple):
 
 @dataclass
 class OverlookedData:
-    """Committed data that a round takes for aborted while it fills its map; batches come in order (R31).
+    """Finds the committed data that a round takes for aborted while it fills its map (R31).
 
-    The round is told of all aborted transactions of the segment in which it begins, but reads from the last
-    entry of the offset index at or below its start (``LocalLog.collectAbortedTransactions``,
-    ``Cleaner.buildOffsetMapForSegment``). Where the marker of one lies before that entry, its producer counts
-    as aborting until another abort marker of it is met. It is not told of those whose marker lies below the
-    log start (``TransactionIndex.collectAbortedTxns``). A rewritten segment lists a transaction only while
-    it holds data of it; its marker gets a delete horizon when that is over.
+    The round is told of all aborted transactions of the segment in which it begins, but it reads only from
+    the last entry of the offset index at or below its start (``LocalLog.collectAbortedTransactions``,
+    ``Cleaner.buildOffsetMapForSegment``). If the marker of such a transaction lies before that entry, the
+    round takes its producer for aborting until it meets another abort marker of the producer. The round is
+    not told of transactions whose marker lies below the log start (``TransactionIndex.collectAbortedTxns``).
+    A rewritten segment lists a transaction only while it holds data of it; from then on the marker has a
+    delete horizon.
+
+    Batches have to be handed to ``meet`` in their order.
     """
 
     start: MapStart
     interval_bytes: int  # ``index.interval.bytes``
     _since_entry_bytes: int = 0
-    _listed: set[int] = field(default_factory=set)  # producers with a listed transaction, marker met so far
-    _aborting: set[int] = field(default_factory=set)  # those that count as such from the last entry on
+    _listed: set[int] = field(default_factory=set)  # producers of listed transactions whose marker was met
+    _aborting: set[int] = field(default_factory=set)  # producers that the round takes for aborting
 
     def copy(self) -> "OverlookedData":
         """A copy, from which another round can continue."""
         return replace(self, _listed=set(self._listed), _aborting=set(self._aborting))
 
     def meet(self, batches: Batches) -> list[AbortedRange]:
-        """The next batches; which offsets of them, from the start on, are overlooked."""
+        """The offsets of the next ``batches``, from the round's start on, that it takes for aborted."""
         some = batches.take(batches.base_offset >= self.start.segment_base_offset)
         first_dirty_offset, ranges = self.start.first_dirty_offset, list[AbortedRange]()
         is_data = some.is_transactional & ~some.is_control
@@ -111,16 +115,17 @@ class OverlookedData:
         return ranges
 
     def _append(self, size_bytes: int) -> None:
-        """Another batch of the segment: it may be an entry of the index, as ``IndexFill`` counts them."""
+        """Count a batch of the segment before the start. It may make an index entry (see ``IndexFill``)."""
         if self._since_entry_bytes > self.interval_bytes:
             self._since_entry_bytes, self._aborting = 0, set(self._listed)
         self._since_entry_bytes += size_bytes
 
 
 def perhaps_overlooked(parts: Iterable[Batches]) -> list[AbortedRange]:
-    """Data that a round may overlook, wherever it begins: after a listed abort marker of its producer.
+    """Offsets of all data that some round may take for aborted (see ``OverlookedData``).
 
-    ``parts`` are all batches of a log in their order. See ``OverlookedData``.
+    These are all transactional data after a listed abort marker of their producer, since it is not known
+    where the round begins. ``parts`` are all batches of a log in their order.
     """
     listed: set[int] = set()
     ranges: list[AbortedRange] = []
@@ -138,12 +143,12 @@ def perhaps_overlooked(parts: Iterable[Batches]) -> list[AbortedRange]:
 
 @dataclass(frozen=True)
 class ProducerEnd:
-    """A producer by its last batches in a stretch of a log."""
+    """The last batches of one producer in a stretch of a log."""
 
     last_data_offset: int | None  # None: no data batch
     epoch: int
-    newest_ms: int  # the largest timestamp of its last batch
-    in_transaction: bool  # its last batch is data of a transaction
+    newest_ms: int  # largest timestamp of its last batch
+    in_transaction: bool  # its last batch is data of a transaction that is still open
 
 
 ProducerEnds = dict[int, ProducerEnd]
@@ -151,7 +156,7 @@ ProducerEnds = dict[int, ProducerEnd]
 
 
 def producer_ends(batches: Batches) -> ProducerEnds:
-    """The producers of a stretch."""
+    """The last batches of each producer in a stretch of a log."""
     known = batches.take(batches.producer_id >= 0)
     data = known.take(~known.is_control)
     last_data = dict(zip(data.producer_id.tolist(), data.last_offset.tolist(), strict=True))
@@ -166,7 +171,7 @@ def producer_ends(batches: Batches) -> ProducerEnds:
 
 
 def later_ends(before: ProducerEnds, after: ProducerEnds) -> ProducerEnds:
-    """The producers of two stretches together; ``after`` comes directly after ``before``."""
+    """The last batches of each producer in two stretches; ``after`` comes directly after ``before``."""
     ends = before | after
     for producer, end in after.items():
         if end.last_data_offset is None and producer in before:
@@ -177,7 +182,7 @@ def later_ends(before: ProducerEnds, after: ProducerEnds) -> ProducerEnds:
 def active_producers(ends: ProducerEnds, now_ms: int, expiration_ms: int) -> ProducerEnds:
     """The producers that the broker still knows (``UnifiedLog.lastRecordsOfActiveProducers``, R36).
 
-    Those idle for ``expiration_ms`` are forgotten, unless a transaction of theirs is open.
+    It forgets a producer that has been idle for ``expiration_ms``, unless one of its transactions is open.
     """
     return {
         producer: end
@@ -187,7 +192,10 @@ def active_producers(ends: ProducerEnds, now_ms: int, expiration_ms: int) -> Pro
 
 
 def last_of_producers(batches: Batches, ends: Mapping[int, ProducerEnd]) -> Flags:
-    """Which batches keep their producers known (``Cleaner.isBatchLastRecordOfProducer``, R36)."""
+    """Which batches a round keeps, at least empty, as the last ones of their producers in ``ends`` (R36).
+
+    See ``Cleaner.isBatchLastRecordOfProducer``.
+    """
     is_last = np.zeros(len(batches), np.bool_)
     for at in np.flatnonzero(np.isin(batches.producer_id, list(ends))).tolist():
         end = ends[int(batches.producer_id[at])]
@@ -200,20 +208,20 @@ def last_of_producers(batches: Batches, ends: Mapping[int, ProducerEnd]) -> Flag
 
 @dataclass
 class TransactionsSeen:
-    """The transactions of each producer that one round has met; batches come in order (R32, R33)."""
+    """The transactions whose data one round has met. Batches have to be met in their order (R32, R33)."""
 
-    _aborted: set[int] = field(default_factory=set)
-    _committed: set[int] = field(default_factory=set)
+    _aborted: set[int] = field(default_factory=set)  # producers whose aborted data were met
+    _committed: set[int] = field(default_factory=set)  # producers whose committed data were met
 
     def copy(self) -> "TransactionsSeen":
         """A copy, from which another round can continue."""
         return TransactionsSeen(set(self._aborted), set(self._committed))
 
     def meet(self, batches: Batches, is_aborted: Flags) -> Flags:
-        """The next batches; which of them are markers that may go: none of their transactions was met (R33).
+        """Which of the next ``batches`` are markers that may go, as no data of theirs was met (R33).
 
-        A data batch counts as met even if all its records go in this very round. A marker whose record has
-        gone may go, too.
+        A data batch counts as met even if all its records go in this very round. An empty control batch,
+        whose marker has gone before, may always go.
         """
         may_go = np.zeros(len(batches), np.bool_)
         at = np.flatnonzero(batches.is_control | batches.is_transactional)

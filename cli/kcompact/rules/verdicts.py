@@ -1,7 +1,8 @@
 """The verdict on each record, in closed form over all rounds of a run (``shouldRetainRecord``, R17 to R29).
 
-Once the map and the rounds are known, so is every verdict: a record superseded at offset ``x`` goes in the
-first round whose map reaches beyond ``x``, and so on. No round has to be played through record by record.
+The links of a record (``rules/links.py``) and the offsets of all rounds determine its verdict: a record
+superseded at offset ``x``, for example, goes in the first round whose map reaches beyond ``x``. So the rounds
+need not be played through record by record.
 """
 
 import enum
@@ -14,41 +15,44 @@ from kcompact.arrays import Flags, Longs
 from kcompact.digits import LONG_MAX
 
 NEVER = LONG_MAX
-"""``superseded_at_offset`` of a key's latest record."""
+"""``superseded_at_offset`` of the latest record of a key."""
 
 UNKNOWN_HORIZON_MS = -1
-"""``delete_horizon_ms`` of a record whose batch has none, as far as is known."""
+"""``delete_horizon_ms`` of a record whose batch has no horizon, or none that is known."""
 
 
 class Verdict(enum.IntEnum):
-    """Why a record goes, or that it stays, as a broker decides; ``verify`` guesses a ``Reason``."""
+    """Why a record goes, or that it stays, as a broker decides.
+
+    ``verify``, which has to infer why a record is gone, has an enumeration of its own: ``Reason``.
+    """
 
     RETAINED = 0
     SUPERSEDED = 1
     EXPIRED_TOMBSTONE = 2
     KEYLESS = 3
     ABORTED = 4
-    EXPIRED = 5  # retention, or below the log start
+    EXPIRED = 5  # removed by retention, or below the log start
     EXPIRED_MARKER = 6  # a transaction marker whose transaction has gone (R33, R34)
-    REPEATED = 7  # the dump holds the same record once more
+    REPEATED = 7  # a second copy of a record that the dump holds already
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of a run over one log, as far as its records' verdicts depend on them.
+    """The facts about the rounds over one log that the verdicts on its records depend on.
 
-    The arrays have one element per round and ascend; ends are exclusive. ``markers`` are offsets of control
-    records that went, with the round (from 1) in which they did.
+    The arrays have one element per round and ascend; ends are exclusive. ``markers`` maps the offset of each
+    control record that goes to the round (from 1) in which it goes.
     """
 
     next_offsets: Longs = field(default_factory=lambda: np.empty(0, np.int64))
     rewritten_end_offsets: Longs = field(default_factory=lambda: np.empty(0, np.int64))
     now_ms: int = 0
-    delete_horizon_ms: int | None = None  # what a round stamps; None: too late for a long (R29)
+    delete_horizon_ms: int | None = None  # the horizon that a round stamps; None: it exceeds 64 bits (R29)
     drop_tombstones: bool = False
     keep_keyless: bool = False
     log_start_offset: int = 0  # after retention
-    deleted_before_offset: int = 0  # retention took what is below, before the first round
+    deleted_before_offset: int = 0  # retention removed all records below it before the first round
     markers: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -57,7 +61,7 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one log, column by column."""
+    """Rows of one log, column by column: one element per record, in any order."""
 
     offset: Longs
     has_key: Flags
@@ -65,9 +69,9 @@ class Rows:
     is_control: Flags
     is_aborted: Flags
     is_repeated: Flags
-    superseded_at_offset: Longs  # NEVER: the latest of its key
-    delete_horizon_ms: Longs  # UNKNOWN_HORIZON_MS: none
-    deletes_clean_value: Flags  # see LINKS
+    superseded_at_offset: Longs  # NEVER: no later record supersedes it
+    delete_horizon_ms: Longs  # UNKNOWN_HORIZON_MS: none is known
+    deletes_clean_value: Flags  # see LINKS in rules/links.py
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -79,10 +83,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Decision:
-    """Per row what happens to it; rounds count from 1.
+    """The fate of each row. Rounds count from 1; 0 stands for no round.
 
-    ``round`` is the one in which the record goes, ``rewritten_round`` the first that rewrites its batch, 0 if
-    none does. ``stamped``: that first round gives the record a delete horizon.
+    ``verdict`` holds values of ``Verdict``, ``round`` the round in which the record goes, ``rewritten_round``
+    the first round that rewrites its batch. ``stamped`` says whether that first round gives the record a
+    delete horizon.
     """
 
     verdict: NDArray[np.int8]
@@ -94,7 +99,7 @@ class Decision:
 def decide(rows: Rows, rounds: Rounds) -> Decision:
     """The verdict on each row."""
     count = len(rounds)
-    reached = np.searchsorted(rounds.next_offsets, rows.offset, side="right")  # first map that vouches for it
+    reached = np.searchsorted(rounds.next_offsets, rows.offset, side="right")  # first map that reaches beyond
     rewritten = np.searchsorted(rounds.rewritten_end_offsets, rows.offset, side="right")
     goes = np.full(len(rows), count)
     verdict = np.zeros(len(rows), np.int8)
@@ -107,7 +112,7 @@ def decide(rows: Rows, rounds: Rounds) -> Decision:
     superseded = np.searchsorted(rounds.next_offsets, rows.superseded_at_offset, side="right")
     data = ~rows.is_control
     keyed = data & rows.has_key & ~rows.is_aborted
-    # The order of R17 to R23: of two reasons in one round, the first one counts.
+    # In the order of R17 to R23: where a record has two reasons to go in one round, the first one counts.
     let_go(data & rows.is_aborted, rewritten, Verdict.ABORTED)
     if not rounds.keep_keyless:
         let_go(data & ~rows.has_key & ~rows.is_aborted, reached, Verdict.KEYLESS)
@@ -134,10 +139,14 @@ def decide(rows: Rows, rounds: Rounds) -> Decision:
 
 
 def _expiry(rows: Rows, rounds: Rounds, reached: Longs, rewritten: Longs) -> Longs:
-    """The round (from 0) in which a latest tombstone goes: never the one that stamps it (R23, R25, R28)."""
+    """The round (from 0) in which each latest tombstone goes, or the number of rounds if it stays.
+
+    A tombstone never goes in the round that stamps it (R23, R25, R28).
+    """
     never = np.full(len(rows), len(rounds))
     if rounds.drop_tombstones:
-        return np.where(rows.deletes_clean_value, never, reached)  # else what it deletes would be back
+        # A clean value before the tombstone stays, and would count as the latest one without the tombstone.
+        return np.where(rows.deletes_clean_value, never, reached)
     is_known = rows.delete_horizon_ms != UNKNOWN_HORIZON_MS
     due = is_known & (rows.delete_horizon_ms <= rounds.now_ms)
     expiry = np.where(due, reached, never)
@@ -148,5 +157,5 @@ def _expiry(rows: Rows, rounds: Rounds, reached: Longs, rewritten: Longs) -> Lon
 
 
 def _from_one(rounds: Longs, count: int) -> NDArray[np.int32]:
-    """Rounds counted from 1, with 0 where ``count`` stood for none of them."""
+    """Rounds (from 0, ``count`` for no round) as rounds from 1, with 0 for no round."""
     return np.where(rounds < count, rounds + 1, 0).astype(np.int32)

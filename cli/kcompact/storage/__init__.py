@@ -1,1 +1,1 @@
-"""How results get onto a disk: which paths may be written at all, and how they are published."""
+"""Disks and stores: which paths may be written at all, how results are published, how objects are read."""

@@ -1,7 +1,7 @@
-"""The rule that keeps dumps whole: what is written neither is, nor holds, nor lies inside what is read.
+"""The rule that keeps dumps whole: no written path is an input of the run, holds one, or lies inside one.
 
-Paths are compared as the file system knows them, by device and inode, up the tree: no link, ``..``, hard
-link, mount point or other spelling hides that two of them meet. What is written is kept apart alike. A folder
+Paths are compared by device and inode, up the tree, so that no link, ``..``, hard link, mount point or other
+spelling hides that two of them meet. Written paths are kept apart from each other in the same way. A folder
 that would be replaced may not hold the working folder either.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from kcompact.errors import OutputError
 from kcompact.storage.lookup import is_folder
 
-_MOST_LINKS = 40  # as Linux: a path with more cannot be opened
+_MOST_LINKS = 40  # as in Linux: a path with more links cannot be opened
 
 Identity = tuple[int, int]
 """Device and inode."""
@@ -22,9 +22,9 @@ Identity = tuple[int, int]
 
 @dataclass(frozen=True)
 class ReadPath:
-    """A file or folder that is read, as the user named it; of a folder, the files found in it.
+    """A file or folder that is read, as the user named it, and the files found in a folder.
 
-    ``is_compacted``: it is read to its end before anything is replaced, and may itself be replaced.
+    ``is_compacted``: it is read to its end before anything is replaced, so that it may be replaced itself.
     """
 
     path: str
@@ -34,15 +34,15 @@ class ReadPath:
 
 @dataclass(frozen=True)
 class WrittenPath:
-    """A file or folder that is written. ``replaces_input``: it may be what is compacted, by the same path."""
+    """A file or folder that is written. ``replaces_input``: it may be the compacted input, at its path."""
 
     path: Path
-    option: str  # by which the user chooses it
+    option: str  # by which the user chooses the path
     replaces_input: bool = False
 
 
 def check_apart(sources: Iterable[ReadPath], written: Sequence[WrittenPath]) -> None:
-    """Raise OutputError where a path that is written meets one that is read, or another that is written."""
+    """Raise OutputError if a path to be written meets one that is read, or another one to be written."""
     sources = list(sources)
     inputs, of_sources = _Inputs(sources), sources
     for target in written:
@@ -65,7 +65,7 @@ def real_place(path: str | Path) -> str:
 
 
 def same_entry(path: str | Path, other: str | Path) -> bool:
-    """Whether two paths name the same entry of the same folder, and that is no link."""
+    """Whether two paths name the same entry of the same folder, and the entry is no link."""
     place = real_place(path)
     return place == real_place(other) and not Path(place).is_symlink()
 
@@ -82,7 +82,7 @@ def _is_replaced(source: ReadPath, written: WrittenPath) -> bool:
 
 
 class _Inputs:
-    """All inputs by identity: files and folders, folders read with all in them, the folders above."""
+    """All inputs by identity: files and folders, folders that are read as a whole, and the folders above."""
 
     def __init__(self, sources: Sequence[ReadPath]) -> None:
         self._things: dict[Identity, str] = {}
@@ -94,7 +94,7 @@ class _Inputs:
             self._add(source)
 
     def check(self, written: WrittenPath) -> None:
-        """Raise OutputError where ``written`` meets any of it."""
+        """Raise OutputError if ``written`` meets any of them."""
         place = real_place(written.path)
         for identity in (_identity(place), _identity(place, follow=False)):
             if identity in self._things:
@@ -144,7 +144,7 @@ def _is_among(path: str, paths: Sequence[str]) -> bool:
 
 
 def _check_stdout(sources: Sequence[ReadPath]) -> None:
-    """As ``cat`` does: standard output may be appended to a file that is read."""
+    """Raise OutputError, as ``cat`` does, if standard output goes to a file that is read."""
     try:
         status = os.fstat(1)
     except OSError:
@@ -181,14 +181,14 @@ def _parents(path: str) -> list[str]:
 
 
 def _places(path: str) -> list[str]:
-    """The place that ``path`` leads to, and every link on the way; all by their real paths."""
+    """The place that ``path`` leads to, and every link on the way to it, all by their real paths."""
     folder, ahead = str(Path.cwd()), path.split("/")[::-1]
     if path.startswith("/"):
         folder = "/"
     links: list[str] = []
     while ahead:
         name = ahead.pop()
-        step = os.path.normpath(f"{folder}/{name}")  # of a real folder: ".." is its parent
+        step = os.path.normpath(f"{folder}/{name}")  # the folder is real, so that ".." is its parent
         if Path(step).is_symlink() and len(links) < _MOST_LINKS:
             links.append(step)
             target = str(Path(step).readlink())
@@ -200,7 +200,7 @@ def _places(path: str) -> list[str]:
 
 
 def _identities_in(folder: str) -> Iterator[Identity]:
-    """Everything in a folder, at any depth; nothing if there is no such folder."""
+    """The identity of everything in a folder, at any depth; nothing if there is no such folder."""
     if Path(folder).is_symlink() or not is_folder(folder):
         return
     for inside, folders, files in os.walk(folder):

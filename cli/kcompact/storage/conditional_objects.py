@@ -1,7 +1,7 @@
-"""Small objects that are written on conditions: where there is none yet, or in place of the one last read.
+"""Small objects that are written conditionally: if there is none yet, or instead of the one last read.
 
-``pyarrow.fs`` has no such writes, so these few objects go through ``obstore``, an extra of the package; it
-finds credentials and endpoint as ``object_stores.py`` does, and its errors are said in the same words.
+``pyarrow.fs`` has no such writes, so these few objects go through ``obstore``, an extra of the package. It
+finds credentials and endpoint as ``object_stores.py`` does, and its errors are reported in the same words.
 """
 
 import json
@@ -20,16 +20,16 @@ from kcompact.storage.store_errors import explained
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-_SECONDS = 30  # for which a store that is busy is asked again
+_SECONDS = 30  # for which requests to a busy store are repeated
 
 
 class ConflictError(Exception):
-    """An object is not what a write expected: somebody else has written."""
+    """An object is not the one that a write expected: somebody else has written it."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """Facts that tell an object from what replaces it, as the store names them."""
+    """The facts by which a store tells an object from a later one of the same name."""
 
     e_tag: str | None
     version: str | None
@@ -39,7 +39,7 @@ class ConditionalObjects:
     """The objects below a prefix, by name."""
 
     def __init__(self, prefix: str) -> None:
-        """Raise InputError where the store has no conditional writes, or nothing here knows how to ask."""
+        """Raise InputError if the store has no conditional writes, or a package for them is missing."""
         self.prefix = prefix
         scheme, authority, self._key = parts_of(prefix)
         _check_possible(prefix, scheme)
@@ -47,7 +47,7 @@ class ConditionalObjects:
             self._store = _store(scheme, authority)
 
     def read(self, name: str) -> tuple[bytes, Version] | None:
-        """An object and its version; None: there is none. Raises InputError."""
+        """An object and its version, or None if there is none. Raises InputError."""
         import obstore
 
         with _explained(self.prefix + name, InputError):
@@ -58,10 +58,11 @@ class ConditionalObjects:
                 return None
 
     def write(self, name: str, content: bytes, expected: Version | None) -> Version:
-        """Write an object in place of the version expected; None: there must be none.
+        """Write an object in place of the expected version (None: there must be none); return its version.
 
-        Raises ConflictError, OutputError. No two contents may be the same: of a write that the store carried
-        out and whose answer was lost, the client's next attempt meets what the first one wrote.
+        Raises ConflictError, OutputError. No content may be written twice: if the answer to a successful
+        write is lost, the client tries again and meets a conflict, and only the content tells that the object
+        is ours.
         """
         try:
             return self._put(name, content, expected)
@@ -82,12 +83,12 @@ class ConditionalObjects:
                 put = obstore.put(self._store, self._key + name, content, mode=mode)
             except (AlreadyExistsError, PreconditionError) as error:
                 raise ConflictError from error
-            except FileNotFoundError as error:  # nothing else has to be there
+            except FileNotFoundError as error:  # only the bucket has to be there
                 raise OSError("NO_SUCH_BUCKET") from error
             return Version(put["e_tag"], put["version"])
 
     def delete(self, name: str) -> None:
-        """Delete an object; what is gone already is no error. Raises OutputError."""
+        """Delete an object. It is no error if it is gone already. Raises OutputError."""
         import obstore
 
         with _explained(self.prefix + name, OutputError):
@@ -150,7 +151,7 @@ def _store(scheme: str, authority: str) -> "ObjectStore":
 
 
 def _set(settings: dict[str, Any]) -> Any:
-    """Those of the settings that are known; the client looks for the others where its own tools do."""
+    """The settings that have a value. The client looks for the others where the store's own tools do."""
     return {name: value for name, value in settings.items() if value}
 
 
@@ -160,5 +161,5 @@ def _s3_credentials() -> Any:
 
     try:
         return Boto3CredentialProvider()
-    except (ValueError, BotoCoreError) as error:  # there are none, or no such profile
+    except (ValueError, BotoCoreError) as error:  # no credentials, or no such profile
         raise PermissionError from error

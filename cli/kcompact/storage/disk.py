@@ -1,8 +1,8 @@
-"""Every change that a result makes on a disk goes through here, and each as one call of ``system``.
+"""All changes to a disk by which a result is written. Each of them is one call of ``system``.
 
-A test of faults puts an object of its own in place of ``system``: one that passes calls on to ``os``, counts
-them, and raises ``OSError`` or writes less at the one it chooses (``disk.system = Faulty(os, at=17)``). What
-workers write into a run's private folder is no result yet, and does not go through here.
+A test of faults replaces ``system`` by an object that passes calls on to ``os``, counts them, and raises
+``OSError`` or writes less at a chosen one (``disk.system = Faulty(os, at=17)``). Files that workers write
+into a run's private folder are no results yet, and do not go through this module.
 """
 
 import errno
@@ -31,7 +31,7 @@ _NO_COPYING = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOP
 
 @contextmanager
 def explained(place: str | Path) -> Iterator[None]:
-    """Inside, an OSError comes out as an OutputError that names ``place`` and says what to do."""
+    """In this context, raise an OSError as an OutputError that names ``place`` and has a hint."""
     try:
         yield
     except OSError as error:
@@ -39,7 +39,7 @@ def explained(place: str | Path) -> Iterator[None]:
 
 
 def write_error(place: str | Path, error: OSError) -> OutputError:
-    """The error to raise in place of a disk's, for whoever writes to ``place``."""
+    """The error to raise instead of ``error`` where writing to ``place`` failed."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return OutputError(
             f"{place}: the disk that it is to be written to is full ({error.strerror})",
@@ -54,7 +54,7 @@ def write_error(place: str | Path, error: OSError) -> OutputError:
 
 
 class _File(io.FileIO):
-    """A new file, opened, written and closed through ``system``; its buffer is on top."""
+    """A new file, unbuffered, that is opened, written and closed through ``system``."""
 
     def __init__(self, path: Path, mode: int) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -72,7 +72,7 @@ class _File(io.FileIO):
 
 
 def create(path: Path, mode: int = 0o666) -> BinaryIO:
-    """A new file, open for writing; nothing of that name may be there."""
+    """A new file, open for writing. Nothing of its name may be there."""
     return cast(BinaryIO, io.BufferedWriter(_File(path, mode), _BUFFER_BYTES))
 
 
@@ -83,9 +83,9 @@ def write(path: Path, data: bytes) -> None:
 
 
 def copy_range(source: BinaryIO, out: BinaryIO, length: int) -> int:
-    """Append up to ``length`` bytes from the position of ``source``, in the kernel; return how many.
+    """Append up to ``length`` bytes from the position of ``source``, within the kernel.
 
-    0 where the file system cannot do that.
+    Returns how many, or 0 if the file system cannot do that.
     """
     try:
         return system.copy_file_range(source.fileno(), out.fileno(), length)
@@ -107,7 +107,8 @@ def flush(path: str | Path) -> None:
 def flush_tree(path: Path) -> None:
     """Flush a file, or a folder with all that it holds.
 
-    Of many files several at a time: the file system then writes them down together, ten times as fast.
+    Several files are flushed at a time, so that the file system writes many small ones together: ten times as
+    fast.
     """
     below = os.walk(path, onerror=raise_error) if is_folder(path) else ()
     paths = [str(path), *(f"{folder}/{name}" for folder, *names in below for name in chain(*names))]
@@ -117,7 +118,7 @@ def flush_tree(path: Path) -> None:
             flush(entry)
 
     with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as threads:
-        # Waits for all, and raises what any of them met.
+        # The list waits for all threads, and raises an error of any of them.
         list(threads.map(flush_share, range(min(_FLUSHED_AT_ONCE, len(paths)))))
 
 
@@ -127,7 +128,7 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
 
 
 def make_folders(path: Path) -> list[Path]:
-    """Make a folder and those above it; the ones that were made, the uppermost first."""
+    """Make a folder and those above it. Returns the folders that were made, the uppermost first."""
     missing = [folder for folder in (path, *path.parents) if not is_there(folder)]
     for folder in reversed(missing):
         try:
@@ -139,14 +140,14 @@ def make_folders(path: Path) -> list[Path]:
 
 
 def rename(path: Path, target: Path) -> None:
-    """Rename, over a file that is there."""
+    """Rename a file, and replace the target if that is there."""
     system.rename(path, target)
 
 
 def keep_permissions(replaced: Path, prepared: Path) -> None:
-    """Give what is prepared, and all in it, permissions and owner of what it replaces, name by name.
+    """Give a prepared file or folder, and all in it, permissions and owner of what it replaces, name by name.
 
-    A dump that nobody else might read is not to be readable once it is compacted in its place.
+    A dump that nobody else could read must not become readable when it is compacted in its place.
     """
     if not is_there(replaced):
         return
@@ -165,7 +166,7 @@ def keep_permissions(replaced: Path, prepared: Path) -> None:
 
 
 def link_or_rename(path: Path, target: Path) -> None:
-    """Make ``target`` another name of the file, or its only one where the file system has no hard links."""
+    """Make ``target`` another name of the file, or its only name if the file system has no hard links."""
     try:
         system.link(path, target)
     except OSError as error:
@@ -180,7 +181,7 @@ def unlink(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a file, or a folder with all that it holds. What is gone already is no error."""
+    """Remove a file, or a folder with all that it holds. It is no error if it is gone already."""
     try:
         is_folder = stat.S_ISDIR(path.lstat().st_mode)
         if is_folder:

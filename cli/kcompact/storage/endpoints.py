@@ -1,7 +1,7 @@
 """Endpoints and keys of stores, from the environment variables of the stores' own tools.
 
 pyarrow finds roles, profiles and credential files by itself. It does not look at Amazon's settings of an
-endpoint, at the variables of Azure's command line, and at that of Google's emulator.
+endpoint, at the variables of Azure's command line, or at that of Google's emulator.
 """
 
 import os
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from kcompact.errors import InputError
 
-_SECONDS = 5  # for which a server may be starting, or be out of reach
+_SECONDS = 5  # to wait for a server that is starting, or cannot be reached
 _AZURE_SUFFIX = "dfs.core.windows.net"
 _GOOGLE_FILE = "application_default_credentials.json"
 _CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
@@ -25,7 +25,7 @@ _ACCOUNTS = ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME")
 
 
 def place_of_store(scheme: str, authority: str) -> "str | AzureAccount":
-    """The account of an address of Azure; of other stores their endpoint, empty for the usual one.
+    """The account of an address of Azure, or the endpoint of another store, empty for its usual one.
 
     Raises InputError.
     """
@@ -35,19 +35,19 @@ def place_of_store(scheme: str, authority: str) -> "str | AzureAccount":
 
 
 def s3_endpoint() -> str:
-    """Where S3 is, if not at Amazon: by settings of Amazon's tools, which pyarrow does not look at."""
+    """The endpoint of S3, if it is not Amazon's: from settings of Amazon's tools that pyarrow ignores."""
     if _variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").lower() == "true":
         return ""
     return _variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") or _endpoint_of_profile()
 
 
 def _endpoint_of_profile() -> str:
-    """The ``endpoint_url`` of the profile in use: of its ``services`` for S3, else its own; empty: none."""
+    """The ``endpoint_url`` of the profile in use: of its ``services`` for S3, else its own, else empty."""
     path = _expanded(_variable("AWS_CONFIG_FILE") or "~/.aws/config")
     settings = ConfigParser(interpolation=None, strict=False)
     try:
         settings.read(path, encoding="utf-8")
-    except (ConfigError, UnicodeDecodeError):  # whoever looks for credentials there says so
+    except (ConfigError, UnicodeDecodeError):  # reported when credentials are looked for in this file
         return ""
     name = _variable("AWS_PROFILE", "AWS_DEFAULT_PROFILE") or "default"
     title = name if name == "default" else f"profile {name}"
@@ -58,7 +58,7 @@ def _endpoint_of_profile() -> str:
 
 
 def s3_region(bucket: str, endpoint: str) -> str | None:
-    """The region to ask; None for a server that is not Amazon's, which has none. Raises OSError."""
+    """The region of a bucket, or None for a server that is not Amazon's, which has none. Raises OSError."""
     from pyarrow.fs import resolve_s3_region
 
     named = _variable("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -66,15 +66,15 @@ def s3_region(bucket: str, endpoint: str) -> str | None:
 
 
 def gs_endpoint() -> str:
-    """The endpoint of an emulator of Google's store, which needs no credentials; empty: there is none."""
+    """The endpoint of an emulator of Google's store, which needs no credentials, or empty without one."""
     endpoint = _variable("STORAGE_EMULATOR_HOST")
     return endpoint if "://" in endpoint or not endpoint else f"http://{endpoint}"
 
 
 def check_google_credentials() -> None:
-    """Raise InputError where there are none: Google's client would look for them for minutes.
+    """Raise InputError if there are no credentials, as Google's client would look for them for minutes.
 
-    They are in a file, or with the metadata server of a machine of Google's.
+    They are in a file, or come from the metadata server on a machine of Google.
     """
     folder = _variable("CLOUDSDK_CONFIG") or _expanded("~/.config/gcloud")
     is_logged_in = Path(folder, _GOOGLE_FILE).exists()
@@ -94,7 +94,7 @@ def check_google_credentials() -> None:
 
 @dataclass(frozen=True)
 class AzureAccount:
-    """A storage account: where its blobs are, its key or token; else Azure's default chain counts."""
+    """A storage account: the endpoint of its blobs, and its key or token, else Azure's default chain."""
 
     name: str
     endpoint: str
@@ -103,12 +103,12 @@ class AzureAccount:
 
 
 def azure_account(authority: str) -> AzureAccount:
-    """The account of an address ``container@account.dfs.core.windows.net``, or the one that variables name.
+    """The account of an address ``container@account.dfs.core.windows.net``, or else that of the variables.
 
-    A key or token of another account is not sent. Raises InputError where nothing names an account.
+    A key or token of another account is not used. Raises InputError if nothing names an account.
     """
     stated = dict(part.partition("=")[::2] for part in _variable(_CONNECTION).split(";") if part)
-    stated_host = urlsplit(stated.get("BlobEndpoint", "")).netloc  # with a token, it alone names the account
+    stated_host = urlsplit(stated.get("BlobEndpoint", "")).netloc  # with a token, only this names the account
     of_host = stated_host.partition(".")[0] if ".blob." in stated_host else ""
     stated_name = stated.get("AccountName") or of_host or _variable(*_ACCOUNTS)
     host = authority.partition("@")[2]
@@ -133,7 +133,7 @@ def _variable(*names: str) -> str:
 
 
 def _expanded(path: str) -> str:
-    """The path with the user's home for ``~``; as it is where there is no home."""
+    """The path with the user's home for ``~``, or unchanged if there is no home."""
     try:
         return str(Path(path).expanduser())
     except RuntimeError:
@@ -141,7 +141,7 @@ def _expanded(path: str) -> str:
 
 
 def await_server(endpoint: str) -> None:
-    """Raise OSError where no server listens at an endpoint: its client would ask it for a minute."""
+    """Raise OSError if no server listens at an endpoint, as its client would try for a minute."""
     parts = urlsplit(endpoint)
     place = parts.hostname or "", parts.port or {"http": 80}.get(parts.scheme, 443)
     deadline = time.monotonic() + _SECONDS

@@ -1,8 +1,8 @@
-"""The file system of pyarrow that an address lies on, with what opens it.
+"""Opens pyarrow's file system for an address: one function for each kind of store.
 
-Credentials and endpoints are looked up where the call runs, as the store's own tools do (environment,
-profile, instance role), and are never part of an address, a setting of Spark, or an error. pyarrow is
-imported late: most runs need no store.
+Credentials and endpoints are looked up on the machine where the call runs, as the store's own tools do
+(environment, profile, instance role). They are never part of an address, a setting of Spark, or an error.
+pyarrow is imported late, as most runs need no store.
 """
 
 import os
@@ -25,12 +25,12 @@ from kcompact.storage.store_errors import LOOKED_UP, explained
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-_ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
-_GS_SECONDS = 30  # else a quarter of an hour, in which no signal is heard
+_ATTEMPTS = 8  # with the client's growing pauses, half a minute of answers 503
+_GS_SECONDS = 30  # the default is a quarter of an hour, in which no signal takes effect
 
 
 class Address(NamedTuple):
-    """The parts of an address, as they stand in it: a bucket's or object's name may hold any sign."""
+    """The parts of an address, as they are written: the name of a bucket or object may hold any character."""
 
     scheme: str
     authority: str
@@ -38,9 +38,9 @@ class Address(NamedTuple):
 
 
 def parts_of(address: str) -> Address:
-    """The parts of an address; that of HDFS may leave its authority to Hadoop's settings.
+    """The parts of an address. The authority of HDFS may be empty, and left to Hadoop's settings.
 
-    Raises InputError where it names no bucket.
+    Raises InputError if the address names no bucket.
     """
     scheme, _, place = address.partition("://")
     authority, _, key = place.partition("/")
@@ -50,9 +50,9 @@ def parts_of(address: str) -> Address:
 
 
 def unambiguous(address: str) -> str:
-    """One spelling for all addresses of the same object: Azure's may leave the account to a variable.
+    """The same spelling for all addresses of an object: those of Azure may leave the account to a variable.
 
-    Raises InputError where nothing names the account.
+    Raises InputError if nothing names the account.
     """
     scheme, authority, key = parts_of(address)
     if scheme != "abfss":
@@ -78,7 +78,7 @@ def located(address: str) -> tuple["FileSystem", str]:
 
 
 def refuse_odd_parts(address: str, kind: type[KcompactError] = InputError) -> None:
-    """Refuse an address with ``.`` or ``..`` as a part: clients take such parts away, and go elsewhere."""
+    """Raise ``kind`` for an address with a part ``.`` or ``..``: clients drop it, and go elsewhere."""
     key = address.partition("://")[2].partition("/")[2]
     if {".", ".."} & {*key.split("/")}:
         raise kind(
@@ -119,7 +119,7 @@ def _gs(endpoint: str) -> "FileSystem":
 
 
 def _hdfs(authority: str) -> "FileSystem":
-    """HDFS at a name node; without authority where Hadoop's own settings have it (``fs.defaultFS``)."""
+    """HDFS at a name node: without authority, the one of Hadoop's own settings (``fs.defaultFS``)."""
     from pyarrow.fs import FileSystem, FileType, HadoopFileSystem
 
     if not os.environ.get("CLASSPATH"):  # without it Hadoop's library ends the whole process
@@ -128,13 +128,13 @@ def _hdfs(authority: str) -> "FileSystem":
         system, _ = FileSystem.from_uri(f"hdfs://{authority}/")
     else:
         system = HadoopFileSystem("hdfs:///", port=0)  # pyarrow's "default" would take a local disk as well
-    if system.get_file_info("/").type == FileType.NotFound:  # which it says if nobody answers, too
+    if system.get_file_info("/").type == FileType.NotFound:  # also the answer if the name node is silent
         raise OSError("HDFS connection refused")
     return system
 
 
 def _elsewhere(endpoint: str) -> dict[str, Any]:
-    """Options that tell a client of pyarrow where its store is; none where the endpoint is empty."""
+    """Options that tell a client of pyarrow where its store is; none for an empty endpoint."""
     if not endpoint:
         return {}
     await_server(endpoint)
@@ -146,14 +146,14 @@ def _azure(account: AzureAccount) -> "FileSystem":
     from pyarrow.fs import AzureFileSystem
 
     parts = urlsplit(account.endpoint)
-    # pyarrow puts the account before an authority that begins with a dot, and else after it, as a path.
+    # pyarrow puts the account before an authority that begins with a dot, and behind any other, as a path.
     authority = parts.netloc.removeprefix(account.name)
     if not authority.startswith("."):
         await_server(account.endpoint)
     return AzureFileSystem(
         account.name,
         account_key=account.key or None,
-        sas_token=f"?{account.sas_token}" if account.sas_token else None,  # pyarrow puts it behind addresses
+        sas_token=f"?{account.sas_token}" if account.sas_token else None,  # pyarrow appends it to addresses
         blob_storage_authority=authority,
         dfs_storage_authority=authority.replace("blob", "dfs", 1),
         blob_storage_scheme=parts.scheme,

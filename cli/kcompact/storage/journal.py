@@ -1,8 +1,8 @@
-"""The journal of a publication: steps that are done all or none, even by the next run.
+"""The journal of a publication: steps of which all are done or none, if need be by the next run.
 
-It is written, whole and flushed, when everything is prepared and before the first rename, and removed after
-the last. Whoever finds it goes on where the run that wrote it died: ``finish`` does what is left, or, where
-that is not possible any more, undoes what was done.
+It is written as a whole and flushed when everything is prepared, before the first rename, and removed after
+the last one. A run that finds a journal goes on where the run that wrote it died: ``finish`` does the
+remaining steps or, if that is no longer possible, undoes the others.
 """
 
 import json
@@ -24,9 +24,10 @@ _PREPARED, _REPLACED = re.compile(r"new-[0-9]{1,9}"), re.compile(r"old-[0-9]{1,9
 
 @dataclass(frozen=True)
 class Step:
-    """``prepared`` becomes ``target``; what was there is kept at ``replaced`` until all steps are done.
+    """``prepared`` becomes ``target``; the old target is kept as ``replaced`` until all steps are done.
 
-    Marks tell files apart (``mark_of``): of what is prepared, and of what was there (None: nothing).
+    Marks tell files apart (``mark_of``): that of the prepared file, and of the old target (None: there is
+    none).
     """
 
     prepared: Path
@@ -37,7 +38,7 @@ class Step:
 
 
 def mark_of(path: Path) -> str | None:
-    """Facts that tell a file from any other, and from itself once it is changed; None: it is not there."""
+    """Facts that tell a file from any other, and from itself once it is changed; None if it is not there."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -48,7 +49,7 @@ def mark_of(path: Path) -> str | None:
 
 
 def carry_out(folder: Path, steps: list[Step]) -> None:
-    """Do all steps or none; the journal is in ``folder``. Raises OSError, or OutputError as ``finish``."""
+    """Do all steps or none, with a journal in ``folder``. Raises OSError, and OutputError as ``finish``."""
     try:
         _write_journal(folder, steps)
     except BaseException:
@@ -59,7 +60,7 @@ def carry_out(folder: Path, steps: list[Step]) -> None:
 
 
 def _write_journal(folder: Path, steps: list[Step]) -> None:
-    """From here on the steps count as done. Paths are kept relative: folders may be mounted elsewhere."""
+    """Write the journal: from then on the steps count as done. Paths are relative, as mounts may change."""
     rows = [
         {name: os.path.relpath(value, folder) if isinstance(value, Path) else value for name, value in row}
         for row in (asdict(step).items() for step in steps)
@@ -105,9 +106,9 @@ def _step(folder: Path, row: dict[str, str]) -> Step:
 
 
 def finish(folder: Path, steps: list[Step]) -> None:
-    """Do what is left to be done, then forget the journal. On any failure all is undone before it is raised.
+    """Do the remaining steps, then remove the journal. On any failure, all steps are undone first.
 
-    Raises OutputError; the journal stays only if undoing fails, too.
+    Raises OutputError. The journal stays only if undoing fails, too.
     """
     target = steps[0].target if steps else folder
     try:
@@ -121,14 +122,14 @@ def finish(folder: Path, steps: list[Step]) -> None:
         if isinstance(error, OSError):
             raise _not_published(target, error) from error
         raise
-    with suppress(OSError):  # no step is left to be done: whoever finds the journal sees that
+    with suppress(OSError):  # all steps are done, which a run that finds the journal would see
         for step in steps:
             disk.remove_tree(step.replaced)
         disk.unlink(folder / JOURNAL)
 
 
 def folder_gone(target: Path) -> OutputError:
-    """The error to raise where the folder of a target is not what it was when the run began."""
+    """The error to raise if the folder of a target is not the one that it was when the run began."""
     return OutputError(
         f"{target}: its folder is gone; it was removed or moved while this ran",
         hint="nothing was changed; run again",
@@ -144,7 +145,7 @@ def _not_published(target: Path, error: OSError) -> OutputError:
 
 
 def _do(step: Step) -> None:
-    """Replace the target; from each state that a crash can leave in between, this goes on."""
+    """Replace the target. This can go on from every state in which a crash may have left the step."""
     if mark_of(step.prepared) is None:
         return
     current_mark = mark_of(step.target)
@@ -156,9 +157,9 @@ def _do(step: Step) -> None:
     if current_mark is not None and is_folder(step.target):
         disk.rename(step.target, step.replaced)
     elif current_mark is not None and mark_of(step.replaced) is None:
-        disk.link_or_rename(step.target, step.replaced)  # it stays readable until the very rename
+        disk.link_or_rename(step.target, step.replaced)  # so that the target stays readable until the rename
     if step.target_mark is None and not is_folder(step.prepared):
-        disk.link_or_rename(step.prepared, step.target)  # fails where anything has come up
+        disk.link_or_rename(step.prepared, step.target)  # fails if anything has appeared there
         with suppress(FileNotFoundError):
             disk.unlink(step.prepared)
     else:
@@ -186,4 +187,4 @@ def _undo(step: Step) -> None:
     elif current_mark == step.target_mark:  # linked, and not yet replaced
         disk.unlink(step.replaced)
     else:
-        raise FileExistsError  # somebody's new file: both stay
+        raise FileExistsError  # another program's new file: both files stay

@@ -1,9 +1,9 @@
 """The lock of a prefix on a store: an object that one run creates, renews while it lives, and deletes.
 
-Who finds it watches it: a lock that is renewed belongs to a run that lives, one that is not renewed for
-TAKEN_OVER_SECONDS is taken over. Only this machine's own seconds are counted, no clocks are compared. A run
-that was held up for longer loses its lock and may go on; so what the lock guards is itself written on
-condition that nobody else has changed it, and the lock only spares the second run its work.
+A run that finds a lock watches it: if it is renewed, it belongs to a living run; if it is not renewed for
+TAKEN_OVER_SECONDS, it is taken over. Only the seconds of this machine are counted, and no clocks are
+compared. A run that is held up for longer loses its lock, but may go on. So the guarded object is itself
+written on condition that nobody else has changed it; the lock only spares a second run its work.
 """
 
 import json
@@ -29,7 +29,7 @@ _NEVER = Version('"0"', "1")  # of no object
 
 @dataclass(frozen=True)
 class _Holder:
-    """Who has a lock. ``renewals`` makes every text of it different; the rest is shown to the user."""
+    """The holder of a lock. ``renewals`` makes its texts differ; the other fields are shown to the user."""
 
     run: str
     host: str
@@ -46,7 +46,7 @@ class _Holder:
 
 @contextmanager
 def leased(objects: ConditionalObjects) -> Iterator[None]:
-    """Hold the lock of a prefix. Raises InputError where another run has it, OutputError."""
+    """Hold the lock of a prefix in this context. Raises InputError if another run has it, and OutputError."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     holder = _Holder(os.urandom(8).hex(), socket.gethostname(), os.getpid(), started)
     version = _take(objects, holder)
@@ -60,7 +60,7 @@ def leased(objects: ConditionalObjects) -> Iterator[None]:
         ended.set()
         if renewing.is_alive():
             renewing.join()
-        with suppress(KcompactError):  # else it is taken over some time
+        with suppress(KcompactError):  # a lock that stays is taken over some time
             lock = objects.read(LOCK)
             if lock is not None and _holder(lock[0]).run == holder.run:
                 objects.delete(LOCK)
@@ -94,15 +94,15 @@ def _renew(objects: ConditionalObjects, holder: _Holder, version: Version, ended
     renewals = 0
     while not ended.wait(RENEWED_SECONDS):
         renewals += 1
-        with suppress(KcompactError):  # not to be reached for a while
+        with suppress(KcompactError):  # the store cannot be reached for a while
             try:
                 version = objects.write(LOCK, replace(holder, renewals=renewals).text(), version)
-            except ConflictError:  # taken over: what the lock guards is safe without it
+            except ConflictError:  # taken over: the guarded object is safe without the lock
                 return
 
 
 def _check_conditions(objects: ConditionalObjects, holder: _Holder) -> None:
-    """Raise InputError for a store that writes whatever the conditions are, as some that speak S3 do."""
+    """Raise InputError for a store that ignores the conditions of writes, as some with an S3 interface do."""
     for number, expected in enumerate((None, _NEVER), start=1):
         with suppress(ConflictError):
             objects.write(LOCK, replace(holder, renewals=-number).text(), expected)

@@ -1,7 +1,7 @@
-"""Looks at paths of a disk: is a file there, or a folder?
+"""Whether a file or a folder is at a path of a disk.
 
-From Python 3.14 on, ``exists``, ``is_dir`` and ``is_file`` of pathlib say no where nobody may look, or where
-a name is too long. Here these raise OSError, so that they can be named.
+From Python 3.14 on, ``exists``, ``is_dir`` and ``is_file`` of pathlib return False if access is denied, or a
+name is too long. The functions here raise OSError, so that such paths can be reported.
 """
 
 import errno
@@ -14,7 +14,7 @@ _NOTHING_THERE = {errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP}
 
 
 def mode_of(path: str | Path) -> int:
-    """The mode of what a path leads to; 0 where nothing is there."""
+    """The mode of the file or folder that a path leads to, 0 if nothing is there."""
     try:
         return Path(path).stat().st_mode
     except ValueError:  # a byte of zero, which no name has
@@ -41,16 +41,16 @@ def is_file(path: str | Path) -> bool:
 
 
 def is_file_entry(entry: os.DirEntry[str]) -> bool:
-    """As ``is_file``, of an entry of a folder, which is asked for less."""
+    """The same as ``is_file`` for an entry of a folder, with fewer calls of the system."""
     return is_file(entry.path) if entry.is_symlink() else entry.is_file()
 
 
 def leads_back(path: str) -> bool:
-    """Whether a link leads to a folder that it lies in, at whatever depth."""
+    """Whether a link leads to a folder in which it lies, at any depth."""
     target = os.path.realpath(path)  # Path.resolve raises for a circle of links
     return Path(os.path.realpath(Path(path).parent)).is_relative_to(target)
 
 
 def raise_error(error: OSError) -> NoReturn:
-    """For ``os.walk``, which else passes over a folder that it may not look into."""
+    """For ``os.walk``, which would otherwise skip a folder that it may not read."""
     raise error

@@ -1,4 +1,4 @@
-"""Reading objects of a store: ranges, a request for each, and copies of them on this machine's disk."""
+"""Reads objects of a store: by ranges, with a request for each, or from copies on this machine's disk."""
 
 import io
 import os
@@ -20,14 +20,17 @@ _CHUNK_BYTES = 8 << 20
 
 @dataclass(frozen=True)
 class ObjectStamp:
-    """Facts that change if an object is replaced; ``version`` is its ETag where the store has one."""
+    """Facts that change if an object is replaced. ``version`` is its ETag if the store has one."""
 
     size: int
     version: str
 
 
 class StoredReader(io.RawIOBase):
-    """An object, open for reading. A read of what was not brought is a request; errors name the address."""
+    """An object, open for reading. A range that ``bring`` has not copied is requested from the store.
+
+    Errors name the address.
+    """
 
     def __init__(self, address: str, source: Any, stamp: ObjectStamp) -> None:
         super().__init__()
@@ -36,25 +39,25 @@ class StoredReader(io.RawIOBase):
         self._brought: list[tuple[Path, int, int]] = []
 
     def readable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def tell(self) -> int:
-        """The byte that is read next."""
+        """The position of the byte that is read next."""
         return self._position
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Choose the byte that is read next."""
+        """Set the position of the byte that is read next, and return it."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.stamp.size}[whence]
         self._position = max(0, base + offset)
         return self._position
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer, as far as the object goes. Raises InputError."""
+        """Fill a buffer as far as the object reaches; return how many bytes were read. Raises InputError."""
         view = memoryview(buffer)
         length = min(len(view), max(0, self.stamp.size - self._position))
         if not length:
@@ -65,15 +68,15 @@ class StoredReader(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the object's source."""
         if not self.closed:
             super().close()
             self._source.close()
 
     def bring(self, target: Path, *ranges: tuple[int, int]) -> None:
-        """Copy ranges of bytes to their places in a file as long as the object; the rest of it are holes.
+        """Copy ranges of bytes to their places in the file ``target``, which gets the length of the object.
 
-        A file that is there is filled further.
+        The rest of the file are holes. If the file is there already, the ranges are added to it.
         """
         with _room_for(target), target.open("r+b" if target.exists() else "wb") as out:
             out.truncate(self.stamp.size)
@@ -84,7 +87,7 @@ class StoredReader(io.RawIOBase):
         self._brought += [(target, *brought) for brought in ranges]
 
     def _read_range(self, start: int, end: int) -> bytes:
-        """All of a range from the disk, or what the store answers."""
+        """The bytes of a range, from the disk if they were copied, else from the store."""
         for target, first, behind in self._brought:
             if first <= start and end <= behind:
                 with target.open("rb") as source:
@@ -106,7 +109,7 @@ class StoredReader(io.RawIOBase):
 
 
 def open_object(address: str) -> StoredReader:
-    """An object, open for reading; its stamp is that of now. Raises InputError."""
+    """An object, open for reading, with its present stamp. Raises InputError."""
     system, path = located(address)
     with explained(address):
         source = system.open_input_file(path)
@@ -123,7 +126,7 @@ def fetch(address: str, target: Path, start: int = 0, end: int | None = None) ->
 
 @contextmanager
 def _room_for(target: Path) -> Iterator[None]:
-    """Inside, errors of this machine's disk are raised as OutputError; those of a store pass through."""
+    """In this context, raise errors of this machine's disk as OutputError. Those of a store pass through."""
     try:
         yield
     except OSError as error:

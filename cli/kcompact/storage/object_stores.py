@@ -1,4 +1,4 @@
-"""Objects of a store, and files of HDFS, by their addresses: listed, read, written, deleted."""
+"""Lists, reads, writes and deletes objects of a store, and files of HDFS, by their addresses."""
 
 import io
 import re
@@ -36,7 +36,7 @@ def is_address(path: str) -> bool:
 
 
 def address_hint(address: str) -> str | None:
-    """The remedy for an address that is of none of SCHEMES, or misspelt; None for others, and for a path."""
+    """The remedy for an address that is of none of SCHEMES, or misspelt; None for a right one, or a path."""
     if address.lower().startswith("file:/"):  # with one slash as Hadoop writes it, else with three
         return f"write the path alone: /{address[len('file:') :].lstrip('/')}"
     if slip := _ONE_SLASH.match(address):
@@ -60,7 +60,7 @@ def refuse_other_address(option: str, path: str) -> None:
 
 
 def list_objects(address: str) -> list[StoredObject]:
-    """The object of this address, or all below it as a folder, by address. Empty: there is nothing."""
+    """The object at an address, or all objects below it as a folder, by address. Empty if there are none."""
     from pyarrow.fs import FileType
 
     system, path = located(address)
@@ -69,10 +69,10 @@ def list_objects(address: str) -> list[StoredObject]:
         is_object = entry.type == FileType.File and not address.endswith("/")
         if is_object and entry.size:
             return [StoredObject(address, entry.size, entry.mtime_ns)]
-        # Of Azure "not found" may be wrong: pyarrow sees the first of all names that begin as this one.
+        # For Azure "not found" may be wrong: pyarrow sees only the first of all names that begin like this.
         is_file_of_hdfs = entry.type == FileType.File and address.startswith("hdfs:")
         entries = [] if is_file_of_hdfs else _below(system, path, address)
-        if is_object and not entries:  # else it is the mark of a folder, as Hadoop leaves it on Azure
+        if is_object and not entries:  # with entries, it is the mark of a folder that Hadoop leaves on Azure
             entries = [entry]
         if entry.type == FileType.NotFound and not entries:
             _refuse_missing_bucket(system, address, path)
@@ -87,7 +87,7 @@ def list_objects(address: str) -> list[StoredObject]:
 
 
 def _below(system: "FileSystem", path: str, address: str) -> list[Any]:
-    """All below a folder. Of Azure folder by folder: pyarrow would go in circles in names with //."""
+    """All entries below a folder. Azure is listed folder by folder: names with // would loop in pyarrow."""
     from pyarrow.fs import FileSelector, FileType
 
     entries: list[Any] = []
@@ -104,18 +104,18 @@ def _below(system: "FileSystem", path: str, address: str) -> list[Any]:
 
 
 def _address_of(beside: str, path: str) -> str:
-    """The address of a path that pyarrow lists, on the store and in the bucket of an address ``beside``."""
+    """The address of a path that pyarrow lists, on the store and in the bucket of the address ``beside``."""
     scheme, authority, _ = parts_of(beside)
     key = path.lstrip("/") if scheme == "hdfs" else path.partition("/")[2]
     return f"{scheme}://{authority}/{key}"
 
 
 def child_names(address: str, names: Collection[str]) -> set[str]:
-    """Those of ``names`` that lie directly below a prefix. Empty where the store may not show them."""
+    """The ``names`` that lie directly below a prefix. Empty if the store refuses to list them."""
     from pyarrow.fs import FileSelector, FileType
 
     system, path = located(address)
-    of_gs = [f"{path}/{name}" for name in names if address.startswith("gs:")]  # it lists no folders
+    of_gs = [f"{path}/{name}" for name in names if address.startswith("gs:")]  # which lists no folders
     try:
         infos = system.get_file_info(of_gs or FileSelector(path, allow_not_found=True))
         return {info.base_name for info in infos if info.type != FileType.NotFound} & {*names}
@@ -140,23 +140,23 @@ def _refuse_missing_bucket(system: "FileSystem", address: str, path: str) -> Non
 
 
 def read(address: str) -> bytes:
-    """The whole of a small object."""
+    """The whole content of a small object. Raises InputError."""
     system, path = located(address)
     with explained(address), system.open_input_stream(path, compression=None) as source:
         return source.read()
 
 
 def write(address: str, content: bytes) -> None:
-    """Write an object as a whole."""
+    """Write a whole object. Raises InputError for an odd address, OutputError."""
     with create(address) as out:
         out.write(content)
 
 
 def create(address: str) -> BinaryIO:
-    """An object, open for writing. If the file is closed on the way out of an exception, the object is cut.
+    """An object, open for writing. If it is closed because of an exception, the object is cut short.
 
-    pyarrow publishes what it has when a stream is closed for an error (arrow #40502): whoever writes gives it
-    a name that nobody reads before it is known to be whole.
+    pyarrow publishes what it has when a stream is closed after an error (arrow #40502). So callers have to
+    choose a name that nobody reads before the object is known to be whole. Raises OutputError.
     """
     system, path = located(address)
     with explained(address, OutputError):
@@ -191,20 +191,20 @@ class _Writer(io.RawIOBase):
 
 
 def delete(address: str) -> None:
-    """Delete an object; what is gone already is no error."""
+    """Delete an object. It is no error if it is gone already. Raises InputError, OutputError."""
     from pyarrow.fs import FileType
 
     system, path = located(address)
     with explained(address, OutputError):
         try:
             system.delete_file(path)
-        except OSError:  # HDFS says no more than that of a file that is not there
+        except OSError:  # HDFS raises the same error for a file that is not there
             if system.get_file_info(path).type != FileType.NotFound:
                 raise
 
 
 def delete_folder(address: str) -> None:
-    """Delete all below a prefix, and the folder itself where the store keeps empty ones."""
+    """Delete all objects below a prefix, and the folder itself if the store keeps empty folders."""
     system, path = located(address)
     with explained(address, OutputError), suppress(FileNotFoundError):
         system.delete_dir(path)

@@ -1,10 +1,10 @@
-"""Publishing: all is prepared in private folders beside its targets, flushed, then renamed, all or nothing.
+"""Publishing: files are prepared in private folders beside their targets, flushed, and renamed, all or none.
 
 ``open_publication`` claims the targets before any work: it makes the folders, finds out whether they can be
-written, settles what a run that died has left there, and keeps other runs off the same targets. Until
-``commit`` nothing that the user can see has changed. ``commit`` writes a journal beside the first target
-(``journal.py``): a run that is killed among the renames is finished by the next one that writes to, or reads
-the state of, any of the folders concerned.
+written, settles a publication of a run that died there, and keeps other runs from the same targets. Nothing
+that the user can see changes before ``commit``, which writes a journal beside the first target
+(``journal.py``). If a run is killed during the renames, they are finished by the next run that writes to, or
+reads the state of, any of these folders.
 """
 
 import json
@@ -35,7 +35,10 @@ _WORK = "work"
 
 
 class Publication:
-    """The files of one run. ``scratches``, by folder, are beside the targets; the first has the journal."""
+    """The files of one run. ``scratches`` are private folders beside the targets, by the folder of these.
+
+    The first one holds the journal.
+    """
 
     def __init__(self, scratches: dict[Path, Scratch], check: Callable[[], None]) -> None:
         self._scratches = scratches
@@ -52,7 +55,7 @@ class Publication:
         return folder
 
     def prepare(self, target: Path) -> Path:
-        """Where to write what will be ``target`` (a file, or a folder to be made by the caller).
+        """The path at which the caller writes a file, or makes a folder, that will become ``target``.
 
         Raises OutputError.
         """
@@ -62,14 +65,14 @@ class Publication:
         return self._steps[-1][0]
 
     def _folder_beside(self, place: Path, target: Path) -> Path:
-        """The private folder beside ``place``, as ``target`` is. Raises OutputError where that was moved."""
+        """The private folder beside ``place``. Raises OutputError, naming ``target``, if it was moved."""
         scratch = self._scratches.get(place.parent)
         if scratch is None or not is_folder(scratch.folder):
             raise folder_gone(target)
         return scratch.folder
 
     def commit(self) -> None:
-        """Flush everything to the disk, then rename, in the order of ``prepare``. Raises OutputError."""
+        """Flush everything to the disk, then rename in the order of ``prepare``. Raises OutputError."""
         self._check()
         with disk.explained(self._steps[0][1] if self._steps else self.folder):
             for prepared, target, _ in self._steps:
@@ -89,10 +92,10 @@ class Publication:
 def open_publication(
     targets: Sequence[Path], check: Callable[[], None] = lambda: None
 ) -> Iterator[Publication]:
-    """Claim ``targets`` and prepare in private folders beside them; the run's work is beside the first.
+    """Claim ``targets``, with private folders beside them; the work folder of the run is beside the first.
 
-    ``check`` raises OutputError where a target may not be replaced; it is asked now and before the renames.
-    Raises OutputError where nothing can be written, or where another run is writing.
+    ``check`` raises OutputError if a target may not be replaced. It is called at once, and before the
+    renames. Raises OutputError if nothing can be written, or if another run is writing there.
     """
     places = [_place_of(target) for target in targets]
     parents = list(dict.fromkeys(place.parent for place in places)) or [Path(tempfile.gettempdir())]
@@ -128,23 +131,24 @@ def _claimed(parent: Path, places: list[Path], scratches: dict[Path, Scratch]) -
     try:
         yield scratch
     finally:
-        if is_there(first / JOURNAL):  # neither finished nor undone: the next run will
+        if is_there(first / JOURNAL):  # neither finished nor undone, which the next run will do
             os.close(scratch.lock)
         else:
             scratch.remove()
 
 
 def settle(parent: Path) -> None:
-    """Before anything in ``parent`` is read: finish what a run that died was publishing there."""
+    """Finish the publication of a run that died in ``parent``; called before anything there is read."""
     with suppress(OSError), looking_round(parent, settle_folder) as living:
         for folder in living:
             _refuse_copied(folder)
 
 
 def settle_folder(folder: Path) -> bool:
-    """Finish what the run of a private folder was publishing, whose lock is held; may it be removed now?
+    """Finish the publication of a dead run by its private folder, whose lock is held.
 
-    Raises OutputError where it can neither be finished nor undone.
+    Returns whether the folder may be removed now. Raises OutputError if the publication can neither be
+    finished nor undone.
     """
     claim = _claim_of(folder)
     if claim is None:
@@ -153,7 +157,7 @@ def settle_folder(folder: Path) -> bool:
     if first == folder:
         _finish_dead(folder)
         return True
-    if not is_folder(first):  # moved away, or not mounted here: what was replaced is kept
+    if not is_folder(first):  # moved away, or not mounted here: replaced files are kept
         return not any(folder.glob("old-*"))
     with lock_of_dead(first) as lock:
         if lock is not None:
@@ -177,7 +181,7 @@ def _finish_dead(folder: Path) -> None:
 
 
 def _refuse_copied(folder: Path) -> None:
-    """Raise OutputError for a journal that no run wrote in this folder: perhaps the folder was copied."""
+    """Raise OutputError for a journal that no run has written in this folder, which may have been copied."""
     if not was_made_here(folder) and os.path.lexists(folder / JOURNAL):
         raise OutputError(
             f"{folder}: this folder was copied while a run was publishing, or was made to look so: what its"
@@ -201,7 +205,7 @@ def _claim_of(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         claim = json.loads((folder / _CLAIM).read_bytes())
-    except (OSError, ValueError):  # of a run that died over it
+    except (OSError, ValueError):  # of a run that died while it wrote the claim
         return None
     match claim:
         case {"process": int(), "names": [*_], "journal": str()}:
@@ -214,7 +218,7 @@ def _place_of(target: Path) -> Path:
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Folders that a run made and left nothing in."""
+    """Remove the folders that a run made, if they are empty."""
     with suppress(OSError):
         for folder in reversed(folders):
             folder.rmdir()

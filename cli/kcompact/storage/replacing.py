@@ -1,4 +1,4 @@
-"""Replacing, only when asked to: a file, or a folder that holds nothing but what is written anew."""
+"""Replacing, if the user asks for it: a file, or a folder that holds nothing but names that are written."""
 
 import errno
 import os
@@ -19,9 +19,9 @@ _NO_REPORT_HINT = "name a folder with --report, or write no report with --no-rep
 def check_replaceable(
     path: Path, *, overwrite: bool, option: str = "-o", names: Iterable[str] | None = None
 ) -> None:
-    """Raise OutputError if ``path`` may not be written, or what is there may not be replaced.
+    """Raise OutputError if ``path`` may not be written, or the file or folder there may not be replaced.
 
-    ``names`` are the paths, relative to it, that a folder will hold; None: it will be a file.
+    ``names`` holds the relative paths in the folder that will be written; None: it will be a file.
     """
     status = _status_of(path)
     if status is None:
@@ -105,7 +105,7 @@ def _check_folder(path: Path, names: Iterable[str], option: str) -> None:
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, bool]]:
-    """Everything in a folder by its relative path, in order, and whether it is a plain file or folder."""
+    """Everything in a folder by its relative path, in order, and whether it is a regular file or a folder."""
     for inside, folders, files in os.walk(folder, onerror=_raise):
         folders.sort()
         for name in sorted([*folders, *files]):

@@ -1,14 +1,15 @@
-"""Private folders of a run, for parts, unpacked copies and what is about to be published.
+"""Private folders of a run, for parts, unpacked copies and files that are about to be published.
 
 Such a folder is called ``.kcompact-`` and something unguessable, nobody else may enter it (0700), and the run
-holds a lock on a file in it for as long as it lives. So the next run can tell what a run that died has left:
-a folder of the same user that holds this file, whose lock is free. It puts right what was half published and
-removes the rest; a folder without the file is none of ours, and stays. The lock is ``flock``: the kernel's,
-whatever container the run was in and whatever process numbers repeat.
+holds a lock on a file in it as long as it lives. So the next run recognises a folder that a dead run has
+left: it belongs to the same user and holds this file, whose lock is free. The next run finishes a half-done
+publication, and removes the folder. A folder without the file is not of kcompact, and stays. The lock is
+``flock``, which the kernel keeps, so that neither containers nor repeated process numbers matter.
 
-Folders come with archives, too, and so might one that only looks like ours, with a journal of what to remove.
-So a second file, the mark, says which inode the lock is, and when it was last changed to the nanosecond:
-nobody can know that of a file that is yet to be unpacked. Without it, nothing in a folder is believed.
+An archive might be unpacked to a folder that only looks like one of these, with a journal of files to remove.
+Therefore a second file, the mark, holds the inode of the lock file, and the time of its last change in
+nanoseconds, which cannot be known of a file that is yet to be unpacked. Without it, nothing in a folder is
+trusted.
 """
 
 import fcntl
@@ -28,20 +29,20 @@ from kcompact.errors import OutputError
 from kcompact.storage import disk
 
 PREFIX = ".kcompact-"
-_REMOVED_PREFIX = f"{PREFIX}removed-"  # of folders on their way out, which may have lost their lock already
+_REMOVED_PREFIX = f"{PREFIX}removed-"  # of folders that are being removed, perhaps already without a lock
 _LOCK = "lock"
 _MARK = "mark"
 _BUFFER_BYTES = 1 << 17
-_PATIENCE_SECONDS = 10.0  # for another run that looks round in the same folder; it takes an instant
+_PATIENCE_SECONDS = 10.0  # for another run that looks round in the same folder, which takes an instant
 
 
 def folder_outside(path: Path) -> Path:
-    """The folder above the private folder that holds ``path``: one that the user knows."""
+    """The folder above the private folder that holds ``path``: it is one that the user knows."""
     return next(parent for parent in path.parents if PREFIX not in str(parent))
 
 
 def removed_in_use(text: str) -> OutputError | None:
-    """The error where ``text``, of another, says that a path of a private folder is not there any more."""
+    """The error if ``text``, of another error, tells that a path in a private folder is missing; or None."""
     match = _LOST_PATH.search(text)
     if match is None:
         return None
@@ -62,7 +63,7 @@ class _Part(io.FileIO):
 
     def __init__(self, path: Path, permissions: int = 0o600) -> None:
         self._path = path
-        with disk.explained(folder_outside(path)):  # which somebody may have removed
+        with disk.explained(folder_outside(path)):  # the private folder may have been removed
             super().__init__(path, "wb", opener=lambda name, flags: os.open(name, flags, permissions))
 
     def write(self, data: Any, /) -> int:
@@ -73,31 +74,31 @@ class _Part(io.FileIO):
 
 
 def create_part(path: Path) -> BinaryIO:
-    """Open a part in a private folder for writing; a task that is tried again writes it anew."""
+    """Open a part in a private folder for writing. A task that is tried again writes it from the start."""
     return cast(BinaryIO, io.BufferedWriter(_Part(path), _BUFFER_BYTES))
 
 
 def create_whole(path: Path) -> BinaryIO:
-    """As ``create_part``, for a file that is to become an output, with the permissions of an output."""
+    """Like ``create_part``, for a file that is to become an output, with the permissions of an output."""
     return cast(BinaryIO, io.BufferedWriter(_Part(path, permissions=0o666), _BUFFER_BYTES))
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """A private folder in use by this run; it goes with the lock."""
+    """A private folder in use by this run, and the descriptor of its lock."""
 
     folder: Path
     lock: int
 
     def remove(self) -> None:
-        """Remove the folder with all that it holds, then let go of the lock."""
-        with suppress(OSError):  # what stays is removed by the next run
+        """Remove the folder with all that it holds, then release the lock."""
+        with suppress(OSError):  # the next run removes what is left
             _remove(self.folder)
         os.close(self.lock)
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder whose lock is held; a run that is killed over it leaves what the next one removes."""
+    """Remove a folder whose lock is held. If the run is killed meanwhile, the next one removes the rest."""
     for entry in list(folder.iterdir()):
         if entry.name not in {_LOCK, _MARK}:
             disk.remove_tree(entry)
@@ -108,7 +109,7 @@ def _remove(folder: Path) -> None:
 
 @contextmanager
 def open_scratch(parent: Path | None = None) -> Iterator[Scratch]:
-    """A private folder in ``parent`` (None: the folder for temporary files), gone afterwards."""
+    """A private folder in ``parent`` (None: the folder for temporary files), removed afterwards."""
     parent = Path(tempfile.gettempdir()) if parent is None else parent
     with disk.explained(parent), looking_round(parent):
         scratch = make_scratch(parent)
@@ -120,30 +121,30 @@ def open_scratch(parent: Path | None = None) -> Iterator[Scratch]:
 
 @contextmanager
 def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
-    """As ``open_scratch``, but gives the path of the folder."""
+    """Like ``open_scratch``, but gives the path of the folder."""
     with open_scratch(parent) as scratch:
         yield scratch.folder
 
 
 @contextmanager
 def looking_round(parent: Path, settle: Callable[[Path], bool] = lambda _: True) -> Iterator[list[Path]]:
-    """Inside, no other run makes a private folder in ``parent``; gives those of runs that live.
+    """In this context, no other run makes a private folder in ``parent``. Gives the folders of living runs.
 
-    Those of runs that died are removed first, unless ``settle`` says that they are still needed.
+    Folders of dead runs are removed first, unless ``settle`` returns that a folder is still needed (False).
     """
     with _alone_in(parent):
         yield _living(parent, settle)
 
 
 def make_scratch(parent: Path) -> Scratch:
-    """Make a private folder; call inside ``looking_round``. Raises OSError."""
+    """Make a private folder, within the context of ``looking_round``. Raises OSError."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     try:
         unlocked = folder / f"{_LOCK}.new"
         lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         with suppress(OSError):  # a file system without locks: no run ever counts as dead there
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        unlocked.rename(folder / _LOCK)  # only now may anybody try it
+        unlocked.rename(folder / _LOCK)  # not before it is locked may another run try it
         disk.write(folder / _MARK, _mark_of(os.fstat(lock)))
     except BaseException:
         disk.remove_tree(folder)
@@ -174,7 +175,7 @@ def _living(parent: Path, settle: Callable[[Path], bool]) -> list[Path]:
 
 
 def was_made_here(folder: Path) -> bool:
-    """Whether a run of this user made the private folder where it lies, or where it was moved from whole."""
+    """Whether a run of this user made the private folder, here or where it was moved from as a whole."""
     try:
         status, lock = folder.lstat(), (folder / _LOCK).lstat()
         is_ours = stat.S_ISDIR(status.st_mode) and stat.S_ISREG(lock.st_mode)
@@ -188,11 +189,11 @@ def _mark_of(lock: os.stat_result) -> bytes:
 
 
 def _remove_emptied(folder: Path) -> None:
-    """Remove a folder that holds a lock at most: of a run that died while it made or removed the folder."""
+    """Remove a folder that holds no more than lock and mark, if a run died while it made or removed it."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            names = os.listdir(opened)  # noqa: PTH208  of the very folder that was opened
+            names = os.listdir(opened)  # noqa: PTH208  pathlib could not list an opened folder
             is_ours = os.fstat(opened).st_uid == os.geteuid() and {_LOCK, _MARK}.issuperset(names)
             if not is_ours or not (_LOCK in names or folder.name.startswith(_REMOVED_PREFIX)):
                 return
@@ -215,7 +216,7 @@ def _unlink_unlocked(name: str, folder: int) -> None:
 
 @contextmanager
 def lock_of_dead(folder: Path) -> Iterator[int | None]:
-    """The lock of a folder that a run of this user left, held; None: the run lives, or nobody can tell."""
+    """Hold the lock of a folder that a dead run of this user left; None if the run lives, or may live."""
     lock = None
     try:
         if was_made_here(folder):
@@ -235,7 +236,7 @@ def lock_of_dead(folder: Path) -> Iterator[int | None]:
 
 @contextmanager
 def _alone_in(parent: Path) -> Iterator[None]:
-    """Hold the folder's own lock, if that can be had in time."""
+    """Hold the lock of the folder ``parent`` itself, if it can be had in time."""
     descriptor = os.open(parent, os.O_RDONLY)
     try:
         _lock_in_time(descriptor)

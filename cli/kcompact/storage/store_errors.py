@@ -1,6 +1,6 @@
-"""Errors of a store in words of our own: the address, what is wrong, and what to look at.
+"""Errors of a store in kcompact's words: the address, what is wrong, and what to look at.
 
-The store's own text stays out of them, as it may hold what is nobody's business.
+The store's own text is left out, as it may hold secrets.
 """
 
 import errno
@@ -20,7 +20,7 @@ _REFUSAL = (
     "the store refuses these credentials",
     f"look at the credentials and what they may do; they are looked up {LOOKED_UP}",
 )
-# words of a store's error: the sentence, the hint
+# words of a store's error: message, hint
 _KNOWN = {
     r"NO_SUCH_BUCKET|bucket does not exist|ContainerNotFound": _NO_BUCKET,
     _REFUSED: _REFUSAL,
@@ -52,13 +52,13 @@ _KNOWN = {
 
 
 def no_such_bucket(address: str) -> InputError:
-    """The error for an address in a bucket that is not there."""
+    """The error for an address in a bucket that does not exist."""
     sentence, hint = _NO_BUCKET
     return InputError(f"{address}: {sentence}", hint=hint)
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether a store's error says that these credentials may not do this."""
+    """Whether an error of a store says that the credentials do not allow a request."""
     return _is_denied(error) or re.search(_REFUSED, str(error), re.IGNORECASE) is not None
 
 
@@ -68,7 +68,7 @@ def _is_denied(error: Exception) -> bool:
 
 @contextmanager
 def explained(address: str, kind: type[KcompactError] = InputError) -> Iterator[None]:
-    """Inside, errors of a store are raised as kcompact's, in its own words."""
+    """In this context, raise errors of a store as errors of ``kind``, in kcompact's words."""
     from pyarrow import ArrowException
 
     try:
@@ -80,7 +80,7 @@ def explained(address: str, kind: type[KcompactError] = InputError) -> Iterator[
 
 
 def in_words(address: str, error: Exception, kind: type[KcompactError]) -> KcompactError:
-    """The error to raise for a store's; in place of an InputError a StoreError."""
+    """The error of ``kind`` to raise instead of a store's; a StoreError instead of an InputError."""
     kind = StoreError if kind is InputError else kind
     text = str(error)
     if _is_denied(error):

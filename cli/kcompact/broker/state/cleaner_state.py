@@ -1,7 +1,8 @@
-"""The memory of a broker's disk between two rounds, which no dump holds, as three small texts.
+"""The state between two rounds, which a broker's disk holds and a dump does not, as three small texts.
 
 They are ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``, which names the compacted
-dump that both belong to: files of a folder, or one object on a store (``state_places.py``).
+dump to which the other two belong. They are files of a folder, or one object on a store
+(``state_places.py``).
 """
 
 import json
@@ -32,13 +33,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class CleanerState:
-    """All that a state says. ``files`` None: a checkpoint alone, such as one copied from a broker.
+    """The content of a state. ``files`` None: it is only a checkpoint, such as one copied from a broker.
 
-    ``last_offsets`` are of the logs that the output holds; one that its run left out has none.
-    ``key_options`` are those by which the keys of its records were read; None: they are not known.
-    ``undecided_from`` is where transactions were undecided, of logs in which any were. ``aborted`` is data
-    that no round has reached, so that the output may still hold it; below ``removed_aborts_end_offsets``
-    rounds removed some.
+    ``last_offsets`` has an entry for each log that the output holds, none for a log that the run left out.
+    ``key_options`` are the options by which keys were read (None: not known). ``undecided_from`` has the
+    first undecided offset of each log that had undecided transactions. ``aborted`` holds aborted data that no
+    round has reached, so that the output may still hold it; rounds removed aborted data below
+    ``removed_aborts_end_offsets``.
     """
 
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
@@ -53,22 +54,23 @@ class CleanerState:
 
     @property
     def logs(self) -> frozenset[LogName]:
-        """The logs that it knows: not every one has a checkpoint."""
+        """All logs that the state knows, of which not every one has a checkpoint."""
         return frozenset({**self.checkpoint, **self.last_offsets, **self.records})
 
     def beside(self, first_offsets: Mapping[LogName, int]) -> "CleanerState":
-        """The same for a round on its output beside other files, whose first offsets of logs these are.
+        """The state for a round on its output and other files, which have these first offsets by log.
 
-        A log that its run left out is cleaned from its start, and one that they hold once more.
+        A log that the state's run left out is cleaned from its start, as is one that the files hold once
+        more.
         """
         ends = {log: max(self.checkpoint.get(log, 0), last + 1) for log, last in self.last_offsets.items()}
         continued = {log for log, end in ends.items() if first_offsets.get(log, end) >= end}
         return replace(self, checkpoint=_only(continued, self.checkpoint))
 
     def followed_by(self, later: "CleanerState") -> "CleanerState":
-        """The later state; entries of logs that it does not know are kept.
+        """The ``later`` state, with this state's entries of logs that the later one does not know.
 
-        A log that was given in full once more, and of which nothing could be cleaned, has no checkpoint then.
+        A log that was given in full once more, and in which nothing could be cleaned, has no checkpoint then.
         """
         left_out = self.logs - later.logs
         return replace(
@@ -92,7 +94,7 @@ def _only(logs: Collection[LogName], offsets: Mapping[LogName, int]) -> dict[Log
 def texts_of(state: CleanerState) -> dict[str, str]:
     """The texts of a state by name, in the order of STATE_NAMES.
 
-    Raises InputError for a topic, named by a file perhaps, that could not be read back from between blanks.
+    Raises InputError for a topic (a file may have named it so) that could not be read back as one word.
     """
     for topic in sorted({log.topic for log in state.logs}):
         if topic.split() != [topic] or topic.startswith("#"):
@@ -111,7 +113,10 @@ def texts_of(state: CleanerState) -> dict[str, str]:
 
 
 def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
-    """The state of these texts; each may be missing. Raises InputError, naming them as files in ``place``."""
+    """The state of these texts, each of which may be missing.
+
+    Raises InputError, in which the texts are named as files in ``place``.
+    """
 
     def named(name: str) -> str:
         return f"{place.rstrip('/')}/{name}"
@@ -119,7 +124,7 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
     state, vouched = CleanerState(), dict[str, str]()
     if OUTPUT_NAME in texts:
         state, vouched = parse_output(texts[OUTPUT_NAME], named(OUTPUT_NAME))
-    for name, digest in vouched.items():  # before they are read: then damage is named as such
+    for name, digest in vouched.items():  # before the texts are parsed, so that damage is reported as such
         if name not in texts or digest_of(texts[name]) != digest:
             raise InputError(
                 f"{named(name)}: not the file that {OUTPUT_NAME} was written with; perhaps a run died while"
@@ -137,9 +142,9 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
 
 
 def parse_output(text: str, path: str) -> tuple[CleanerState, dict[str, str]]:
-    """A state but for checkpoint and horizons, and digests of their texts by name.
+    """A state without checkpoint and horizons, and the digests of the texts of these by name.
 
-    Raises InputError, naming ``path``, for anything that we did not write.
+    Raises InputError, which names ``path``, for anything that kcompact did not write.
     """
     try:
         content = json.loads(text)
@@ -149,7 +154,7 @@ def parse_output(text: str, path: str) -> tuple[CleanerState, dict[str, str]]:
 
 
 def _output(content: dict[str, Any]) -> tuple[CleanerState, dict[str, str]]:
-    """The content of ``output.json``. Raises ValueError and the like for types that it never has."""
+    """The content of ``output.json``. Raises ValueError, KeyError or TypeError for any other content."""
     state = CleanerState(
         last_offsets=_offsets(content["last_offsets"]),
         files=tuple(
@@ -202,7 +207,7 @@ def _of(kind: type[T], value: Any) -> T:
 
 
 def format_output(state: CleanerState, vouched: Mapping[str, str]) -> str:
-    """The text of ``output.json``; ``vouched`` are digests of the state's other texts by name."""
+    """The text of ``output.json``. ``vouched`` holds the digests of the state's other texts by name."""
     content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "files": [asdict(file) for file in state.files or ()],

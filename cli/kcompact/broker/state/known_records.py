@@ -1,4 +1,4 @@
-"""A few records of each log, by which a state knows a dump of the same topic again."""
+"""A few records of each log, by which a state recognises a later dump of the same topic."""
 
 import hashlib
 from collections.abc import Collection
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from kcompact.arrays import Longs
 
-RECORDS_PER_LOG = 8  # spread over the log, and as many again that are its newest
+RECORDS_PER_LOG = 8  # so many spread over the log, and so many of its newest
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class KnownRecord(NamedTuple):
-    """A record as a state remembers it; no value, and of the key a digest."""
+    """A record as a state remembers it: without its value, and with a digest of its key."""
 
     offset: int
     timestamp_ms: int  # -1: the dump has none
     is_tombstone: bool
-    is_kept: bool  # False: the last record that was read, which the run removed
+    is_kept: bool  # False only of the last record that was read, if the run removed it
     key_sha256: str | None  # the first 16 bytes in hex; None: no key
 
 
@@ -29,15 +29,15 @@ def key_digest(key: bytes | None) -> str | None:
 
 
 def rank(offsets: Longs) -> NDArray[np.uint64]:
-    """The order in which records are chosen: the same in every task, and spread over the log."""
+    """The rank by which records are chosen: the same in every task, and scattered over the log."""
     mixed = (offsets.astype(np.uint64) + np.uint64(1)) * _FACTOR
     return (mixed ^ (mixed >> np.uint64(29))) * _FACTOR
 
 
 def chosen(records: Collection[KnownRecord]) -> tuple[KnownRecord, ...]:
-    """Of some records of a log those to remember: the last one, the newest kept, a few of all kept.
+    """The records of a log to remember: the last one, the newest kept ones, and a few of all kept ones.
 
-    Only the newest tell that an output older than the last one was given, with what came after the last one.
+    Only the newest ones show that an output older than the last was given, beside the records after the last.
     """
     if not records:
         return ()
@@ -48,7 +48,7 @@ def chosen(records: Collection[KnownRecord]) -> tuple[KnownRecord, ...]:
 
 
 def disagreement(expected: KnownRecord, actual: KnownRecord) -> str | None:
-    """In words, what the known record has that the dump's one at its offset has not; None: no difference."""
+    """In words, a property by which the known record differs from the dump's at its offset, or None."""
     if expected.key_sha256 != actual.key_sha256:
         return "another key"
     if expected.is_tombstone != actual.is_tombstone:
@@ -59,9 +59,10 @@ def disagreement(expected: KnownRecord, actual: KnownRecord) -> str | None:
 
 
 def explains_absence(record: KnownRecord, last_offset: int | None) -> bool:
-    """Whether a broker may have removed a record since. ``last_offset``: its key's in the dump; None: none.
+    """Whether a broker may have removed a known record since.
 
-    A later record may have superseded it, and a tombstone whose older records are gone may have expired.
+    A later record of its key may have superseded it. If the dump has no record of its key, a tombstone may
+    have expired. ``last_offset`` is the last offset of its key in the dump; None: there is none.
     """
     if not record.is_kept:
         return True

@@ -1,4 +1,4 @@
-"""A state beside the dump that is to go on from it."""
+"""A state beside the dump that a run is to clean next."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,9 @@ _FILES_NAMED = 3
 class StateOfDump:
     """A state beside the files of a dump. Picklable.
 
-    ``output_paths``: the dump's files that are files of the state's output, byte for byte. ``missing``: the
-    first file of that output that is none of them; ``changed``: one that bears its name.
+    ``output_paths`` holds the dump's files that equal files of the state's output byte for byte. ``missing``
+    is the first file of that output that is not among the dump's; ``changed`` is a file of the dump with its
+    name.
     """
 
     place: str
@@ -29,9 +30,10 @@ class StateOfDump:
     changed: str | None
 
     def check_keys(self, key_options: str) -> None:
-        """Raise InputError where keys are read by other options than in the run that wrote the state.
+        """Raise InputError if keys are read by other options than in the run that wrote the state.
 
-        Records that it took for those of several keys may be of one key now, and are clean by its checkpoint.
+        Records that had different keys in that run may have the same key now, and would both stay, as the
+        checkpoint says that they are clean.
         """
         before = self.state.key_options
         if before not in {None, key_options}:
@@ -61,23 +63,23 @@ class StateOfDump:
                 )
 
     def last_known(self, log: LogName) -> int:
-        """The last offset that was read of a log, though the run may have removed it; -1: none is known."""
+        """The last offset of a log that was read, even if the run removed its record; -1: none is known."""
         last_offset = self.state.last_offsets.get(log, -1)
         return max((last_offset, *(record.offset for record in self.state.records.get(log, ()))))
 
     @cached_property
     def logs_given_anew(self) -> frozenset[LogName]:
-        """The logs of which all has to be in files that are not the state's output.
+        """The logs whose records all have to be in files other than the state's output.
 
-        These are all that the state knows where that output is not among the inputs, else those that the run
-        which wrote it left out.
+        These are all logs that the state knows, if its output is not among the inputs; otherwise the logs
+        that the run which wrote the state left out.
         """
         if self.state.files is None:
             return frozenset()
         return self.state.logs if self.missing else self.state.logs - self.state.last_offsets.keys()
 
     def differs(self, log: LogName, difference: str) -> InputError:
-        """The error for a full dump of a log that is not the log that the state knows, or not all of it."""
+        """The error for a full dump of a log that is another log than the state knows, or not all of it."""
         if self.missing:
             return InputError(
                 f"{self.place}: the dump is not a new full dump of the logs that this state knows:"
@@ -91,7 +93,7 @@ class StateOfDump:
         )
 
     def lacks_log(self, log: LogName) -> InputError:
-        """The error for a full dump without a log of which the state knows a record that is alive."""
+        """The error for a full dump without a log of which the state knows a kept record with a value."""
         return self.differs(
             log,
             f"it has no record of {log}, which the state knows; if retention has emptied that log, leave it"
@@ -99,9 +101,9 @@ class StateOfDump:
         )
 
     def holds_a_part(self, path: str, log: LogName, offset: int, needed: Sequence[LogName]) -> InputError:
-        """The error for a file beside the state's output with a part of what the state has seen of a log.
+        """The error for a file beside the state's output with a part of a log's records before the state.
 
-        ``needed``: logs of the same file that the state's output does not hold.
+        ``needed`` holds the logs of the same file that the state's output lacks.
         """
         hint = (
             f"leave {path} out, as the last output and the new records are enough; if it is of a topic that"
@@ -129,7 +131,7 @@ class StateOfDump:
         )
 
     def lacks(self, file: OutputFile) -> InputError:
-        """The error for a dump that is without a file of the state's output."""
+        """The error for a dump that lacks a file of the state's output."""
         why = "it is not among the inputs"
         other_name = ""
         if self.changed:
@@ -146,7 +148,7 @@ class StateOfDump:
         )
 
     def _output_names(self) -> str:
-        """The first files of the state's output, by name."""
+        """The names of the first files of the state's output."""
         names = [file.name for file in self.state.files or ()]
         return ", ".join(names[:_FILES_NAMED]) + (", ..." if len(names) > _FILES_NAMED else "")
 
@@ -161,9 +163,9 @@ class StateOfDump:
 def state_beside(
     place: str, states: Sequence[CleanerState], paths: Sequence[str], outputs: Mapping[str, OutputFile]
 ) -> StateOfDump:
-    """A stored state beside a dump of these files.
+    """A stored state beside a dump of the files in ``paths``.
 
-    ``outputs``: those of the files that are as large as one that a state belongs to.
+    ``outputs`` holds, by path, those files that are as large as a file to which one of the states belongs.
     """
     state = state_that_counts(states, outputs)
     state_digests = {file.sha256 for file in state.files or ()}
@@ -179,9 +181,9 @@ def state_beside(
 
 
 def state_that_counts(states: Sequence[CleanerState], outputs: Mapping[str, OutputFile]) -> CleanerState:
-    """Of the state of a run that died while it published, and the one before: that whose dump is there.
+    """The state whose dump is there: that of a run that died while it published, or the one before it.
 
-    Neither is: the one before, as if that run had never been.
+    If neither dump is there, the one before counts, as if that run had never been.
     """
     digests = {file.sha256 for file in outputs.values()}
     candidates = [

@@ -1,4 +1,4 @@
-"""The compacted dump that a state belongs to: its files, and what to do where they do not fit."""
+"""The compacted dump that a state belongs to: its files, and hints for inputs that do not fit them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ START_ANEW = (
     "start a new --state folder, and give it all records: a full dump, or the last run's output together with"
     " the new records; tombstones then only stay longer"
 )
-"""The hint for a state that is of no use any more."""
+"""The hint for a state that cannot be used any more."""
 WHOLE_DUMP_ALONE = (
     "start a new --state folder only where the inputs hold all records, as a full dump does: tombstones then"
     " only stay longer"
 )
 GIVE_OUTPUT = f"give the last run's output together with the new records; {WHOLE_DUMP_ALONE}"
-"""The hint for inputs that are not those of the state."""
+"""The hint for inputs that do not belong to the state."""
 
 
 @dataclass(frozen=True)
 class OutputFile:
-    """One file of the compacted dump that a state belongs to; it is found again by content, not by name."""
+    """One file of the compacted dump that a state belongs to, recognised by its content, not by its name."""
 
     name: str
     size_bytes: int
@@ -27,7 +27,7 @@ class OutputFile:
 
 
 def output_file(path: Path) -> OutputFile:
-    """Size and SHA-256 of a file as it is on disk."""
+    """The name, size and SHA-256 of a file as it is on disk."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     return OutputFile(path.name, path.stat().st_size, digest.hexdigest())

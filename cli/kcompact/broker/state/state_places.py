@@ -1,4 +1,4 @@
-"""Where a state is stored: in a folder of this machine, or below a prefix of a store."""
+"""The place of a state: a folder on this machine, or a prefix on a store."""
 
 import fcntl
 import json
@@ -26,11 +26,11 @@ _SCHEMA_VERSION = 1
 
 
 class StateFolder:
-    """A state on a disk, read when the run began: its texts as files, published together with the dump.
+    """A state on a disk, read when the run began. Its texts are files, published together with the dump.
 
-    ``place`` is as the user names it, ``files`` are those that a publication replaces. ``states`` is the
-    content: one state, or, on a store, none, or two: the later one of a run that died while it published its
-    dump. The dump decides which of them counts (``state_of_dump.py``).
+    ``place`` is the user's name for it, ``files`` are the files that a publication replaces. ``states`` is
+    the content: one state here; on a store also none, or two, the later one being that of a run that died
+    while it published its dump. The dump decides which of the two counts (``state_of_dump.py``).
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,15 +44,15 @@ class StateFolder:
             raise InputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
         files = [file for file in self.files if file.name in are_files]
         odd = [file for file in files if not are_files[file.name]]
-        if odd:  # a pipe would be waited for
+        if odd:  # reading a pipe, for example, would block
             raise InputError(f"{odd[0]}: not a file, and so not written by kcompact", hint=START_ANEW)
         texts = {file.name: read_text(str(file)) for file in files}
         self.states: tuple[CleanerState, ...] = (state_of(texts, self.place),)
 
     def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:
-        """Right before the dump is published: write what counts from then on, to be published with the dump.
+        """Right before the dump is published: write the state ``after``, to be published with the dump.
 
-        Raises OutputError. ``before`` counts until then.
+        ``before`` counts until then. Raises OutputError.
         """
         del before
         texts = texts_of(after)
@@ -61,14 +61,14 @@ class StateFolder:
                 disk.write(publication.prepare(path), texts[path.name].encode())
 
     def finish(self) -> None:
-        """Right after the dump is published: nothing is left to do."""
+        """Right after the dump is published: nothing is left to do here."""
 
 
 @contextmanager
 def open_state_folder(path: Path) -> Iterator[StateFolder]:
-    """The folder, made if need be, locked for this run. Raises InputError, OutputError.
+    """The state folder, made if necessary, and locked for this run. Raises InputError, OutputError.
 
-    A folder that the run made for nothing is gone afterwards.
+    A folder that the run made is removed again if it is empty at the end.
     """
     existed = is_there(path)
     try:
@@ -90,14 +90,17 @@ def open_state_folder(path: Path) -> Iterator[StateFolder]:
 
 
 def _remove_empty(path: Path, existed: bool) -> None:
-    """Remove a folder that the run made, if it holds nothing."""
+    """Remove a folder that the run made, if it is empty."""
     if not existed:
         with suppress(OSError):
             path.rmdir()
 
 
 def _open_lock(path: Path) -> int:
-    """The folder's lock, held. Runs remove theirs when they end: one that is gone does not count."""
+    """Take the folder's lock, and return its descriptor. A run removes its lock file when it ends.
+
+    So a lock on a file that was removed meanwhile does not count, and is taken anew.
+    """
     while True:
         lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:
@@ -124,7 +127,7 @@ def _lock_or_explain(path: Path, lock: int) -> None:
 
 
 def _name_holder(path: Path, lock: int) -> None:
-    """Write into the lock, which is held, who holds it; where the disk is full, no lock is left."""
+    """Write the holder into the lock file, whose lock is held. If the disk is full, the file is removed."""
     try:
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode("ascii"), 0)
@@ -136,11 +139,12 @@ def _name_holder(path: Path, lock: int) -> None:
 class StoredState:
     """A state on a store: one object, replaced on condition that it has not changed since the run began.
 
-    A dump and its state cannot be replaced at one moment there. So the object holds two states while a dump
-    is published: the one before, and the one that belongs to the new dump; afterwards only the later one. If
-    a run dies between the two writes, the next one sees from its inputs which dump is there, by content, and
-    goes on with that one's state (``state_of_dump.py``). No dump is published before the object's first write
-    has come through: a run that another has overtaken leaves dump and state as they were.
+    A dump and its state cannot be replaced in one step on a store. So the object holds two states while a
+    dump is published: the one before, and the one that belongs to the new dump. Afterwards it holds only the
+    later one. If a run dies between the two writes, the next run tells by the content of its inputs which
+    dump is there, and goes on with the state of this dump (``state_of_dump.py``). No dump is published before
+    the first write of the object has succeeded: a run that another run has overtaken leaves dump and state as
+    they were.
     """
 
     files: Sequence[Path] = ()
@@ -155,7 +159,7 @@ class StoredState:
         self._run = os.urandom(8).hex()
 
     def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:
-        """Write both states. Raises OutputError, also where another run has written since this one began."""
+        """Write both states. Raises OutputError, also if another run has written since this one began."""
         del publication
         self._after = after
         try:
@@ -167,7 +171,7 @@ class StoredState:
             ) from error
 
     def finish(self) -> None:
-        """Write the later one alone. Raises OutputError; the dump is published then."""
+        """Write the later state alone. Raises OutputError; the dump is published in any case."""
         try:
             self._write([self._after])
         except ConflictError as error:
@@ -198,7 +202,7 @@ class StoredState:
         return tuple(state_of(by_name, place) for by_name in texts)
 
     def _copied_state(self) -> tuple[CleanerState, ...]:
-        """The state that somebody has copied there from a folder or a broker: files as of a state folder."""
+        """A state that somebody has copied there from a folder or a broker: the files of a state folder."""
         files = {name: self._objects.read(name) for name in STATE_NAMES}
         try:
             texts = {name: file[0].decode() for name, file in files.items() if file}
@@ -229,7 +233,8 @@ StatePlace = StateFolder | StoredState
 def open_state(place: str, *, writes: bool, must_exist: bool = False) -> Iterator[StatePlace]:
     """A state in use by this run. Raises InputError, OutputError.
 
-    A run that ``writes`` keeps others out; in a folder, whose files change one by one, so does any.
+    A run that ``writes`` keeps other runs out. In a folder, whose files change one by one, a reading run does
+    so, too.
     """
     if is_address(place):
         with open_stored_state(place, writes=writes) as stored:
@@ -239,7 +244,7 @@ def open_state(place: str, *, writes: bool, must_exist: bool = False) -> Iterato
         return
     if must_exist and not is_folder(place):
         raise _missing(place)
-    if not writes and is_folder(place) and not may_be_written(place):  # so no lock can be made in it
+    if not writes and is_folder(place) and not may_be_written(place):  # no lock can be made in it
         yield StateFolder(Path(place))
         return
     with open_state_folder(Path(place)) as folder:
@@ -247,7 +252,7 @@ def open_state(place: str, *, writes: bool, must_exist: bool = False) -> Iterato
 
 
 def read_states(place: str) -> tuple[CleanerState, ...]:
-    """The content of a state, without keeping anybody out. Raises InputError."""
+    """The content of a state, without keeping other runs out. Raises InputError."""
     if is_address(place):
         with open_state(place, writes=False, must_exist=True) as stored:
             return stored.states

@@ -1,1 +1,1 @@
-"""The knowledge about logs from beside their dump: files, options, a state, a read_committed dump."""
+"""The facts known about logs beside their dump: from files, options, a state, and a read_committed dump."""

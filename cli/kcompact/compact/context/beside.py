@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # a plain run knows no state, and starts quicker without the 
 
 @dataclass(frozen=True)
 class Beside:
-    """``state`` None: no state is given."""
+    """All facts known beside a dump. ``state`` None: no state is given."""
 
     context: DumpContext
     state: "StateOfDump | None" = None

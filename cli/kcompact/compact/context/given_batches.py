@@ -1,7 +1,7 @@
 """The batches given for a log: its open transactions, and records that no batch holds.
 
-Batches must be given for the whole log: of a record in none, nobody knows whether it was aborted. Nothing is
-cleaned from the first data of an open transaction on (R5).
+Batches must be given for the whole log: it is not known whether a record that is in no batch was aborted.
+From the first data of an open transaction on, nothing is cleaned (R5).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,10 +27,10 @@ def offsets_of(batches: PackedBatches) -> np.ndarray:
 
 
 def refuse_holes(contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where the dump holds a record between two of the batches given, and in neither.
+    """Raise InputError where the dump holds a record between two given batches that is in no batch.
 
-    A segment file was not given, or the log was cleaned before its batches were printed. Below the
-    checkpoint, earlier rounds have decided.
+    Either a segment file was not given, or the log was cleaned before its batches were printed. Records below
+    the checkpoint are all right, as earlier rounds have decided on them.
     """
     for log_id, name, batches, runs in _logs_with_batches(contexts, summaries):
         offset = _first_in_none(batches, runs_from(runs, contexts[log_id].checkpoint_offset or 0))
@@ -43,9 +43,9 @@ def refuse_holes(contexts: Mapping[int, LogContext], summaries: Iterable[LogSumm
 
 
 def _first_in_none(batches: PackedBatches, runs: np.ndarray) -> int | None:
-    """The first offset of ``runs`` between the first and the last batch that none holds; None: there is none.
+    """The first offset of ``runs`` between the first and the last batch that no batch holds, or None.
 
-    A block of batches at a time, as there may be many.
+    Batches are looked at block by block, as there may be many.
     """
     ends = (*batches.first_offsets[1:], batches.last_offset + 1)
     for part, start_offset, end_offset in zip(batches.parts(), batches.first_offsets, ends, strict=True):
@@ -61,10 +61,11 @@ def _first_in_none(batches: PackedBatches, runs: np.ndarray) -> int | None:
 def with_open_transactions(
     contexts: Mapping[int, LogContext], names: Mapping[int, LogName]
 ) -> tuple[dict[int, LogContext], list[str]]:
-    """``contexts`` with the last stable offsets that follow from batches, and notes. Raises InputError.
+    """``contexts`` with the last stable offsets that follow from batches, and notes.
 
-    A given offset counts if it lies at or below that one: the high watermark may have held the broker back.
-    Above it, nobody could tell whether the data in between were committed, so it is refused.
+    A last stable offset that was given counts if it is not above the one of the batches: the high watermark
+    may have held the broker back. Raises InputError if it is above, as it is not known then whether the data
+    in between were committed.
     """
     completed, notes = dict(contexts), []
     for log_id, log in contexts.items():
@@ -91,9 +92,10 @@ def with_open_transactions(
 def with_records_behind(
     contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]
 ) -> tuple[dict[int, LogContext], list[str]]:
-    """``contexts`` in which records after the last batch given are undecided, and notes.
+    """``contexts`` in which records after the last given batch are undecided, and notes.
 
-    ``contexts`` have the last stable offsets of batches already: where there is one, no more is undecided.
+    ``contexts`` already have the last stable offsets of batches (``with_open_transactions``). A log with a
+    last stable offset stays as it is.
     """
     completed, notes = dict(contexts), []
     for log_id, name, batches, runs in _logs_with_batches(contexts, summaries):
@@ -113,7 +115,7 @@ def with_records_behind(
 def _logs_with_batches(
     contexts: Mapping[int, LogContext], summaries: Iterable[LogSummary]
 ) -> Iterator[tuple[int, LogName, PackedBatches, np.ndarray]]:
-    """Id and name of each log with batches given, those batches, and the dump's offsets in it as runs."""
+    """Id, name and batches of each log with given batches, and the offsets of its records as runs."""
     parts: Sequence[LogSummary] = list(summaries)
     names = {part.log_id: part.log for part in parts}
     for log_id, runs in runs_by_log(parts).items():

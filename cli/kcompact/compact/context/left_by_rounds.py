@@ -1,4 +1,4 @@
-"""Records that earlier rounds left in a state's output, of which a read_committed dump may say nothing."""
+"""Records that earlier rounds left in a state's output, and that a read_committed dump may lack."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,10 +23,11 @@ def left_by_rounds(
     contexts: Mapping[int, LogContext],
     committed: list[LogSummary],
 ) -> list[LogSummary]:
-    """Records that rounds left in their ``output`` below the read_committed dump, which may begin later.
+    """The records of the state's ``output`` that its rounds have cleaned, below the read_committed dump.
 
-    Rounds drop aborted data, and end before what is undecided (R17, R37). Raises InputError where nothing
-    tells of decided records behind them: neither that dump nor batches nor aborted ranges.
+    That dump may begin later than the log. These records were committed: rounds drop aborted data, and end
+    before undecided data (R17, R37). Raises InputError if decided records follow that neither the
+    read_committed dump nor batches nor aborted ranges cover.
     """
     if state is None or state.files is None:
         return []
@@ -52,9 +53,9 @@ def left_by_rounds(
 
 
 def _refuse_new_alone(begins: Mapping[LogName, int], output: list[LogSummary], state: "CleanerState") -> None:
-    """Raise InputError for a full dump, without the ``output``, where only new committed data is given.
+    """Raise InputError for a full dump, without the state's ``output``, if only new committed data are given.
 
-    All that lies below would count as aborted, and with it what the state's rounds took for committed.
+    All records below these data would count as aborted, even those that the state knows as committed.
     """
     for log in begins.keys() - {part.log for part in output}:
         end = min(begins[log], state.checkpoint.get(log, 0))

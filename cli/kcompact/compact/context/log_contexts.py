@@ -1,9 +1,10 @@
-"""The knowledge about each log of a dump from beside it: files, options, a state, a read_committed dump.
+"""The facts known about each log beside its dump: from files, options, a state, and a read_committed dump.
 
-The cleaner goes on at a state's checkpoint where the inputs are the state's output and what came after it.
-Where another file holds records of that time, superseded ones are there again, which a map of the dirty
-section alone would not remove: such a log is cleaned from its start. Delete horizons hold either way (R26).
-Of a log that is not in the state's output all has to be there: records that the state knows tell.
+The cleaner goes on at a state's checkpoint if the inputs are the state's output and newer records. If another
+file holds records below the end of that output, superseded records are back, which a map of the dirty section
+alone would not remove; so such a log is cleaned from its start. Delete horizons hold in either case (R26). A
+log that is not in the state's output must be given in full, which is checked by the records that the state
+knows.
 """
 
 from collections import defaultdict
@@ -37,7 +38,7 @@ _BY_STATE = "after the last that the state knows"
 def log_contexts(
     send: Send, index: ReadDump, beside: Beside, folder: Path
 ) -> tuple[Mapping[int, LogContext], list[str]]:
-    """The context of each log, by id, and notes on assumptions. Raises InputError for another dump."""
+    """The context of each log, by id, and notes on assumptions. Raises InputError if a dump does not fit."""
     names = index.names
     by_name = beside.context.for_logs(names.values())
     contexts: Mapping[int, LogContext] = {log_id: by_name[name] for log_id, name in names.items()}
@@ -65,7 +66,7 @@ def log_contexts(
 def _left_by_state(
     state: StateOfDump | None, index: ReadDump, contexts: LogContexts, committed: list[LogSummary]
 ) -> list[LogSummary]:
-    """The records that the state's rounds left in its output. Raises InputError (``left_by_rounds``)."""
+    """The records that the state's rounds left in its output (see ``left_by_rounds``). Raises InputError."""
     if state is None:
         return []
     output = [part for part in index.summaries if _path(index, part) in state.output_paths]
@@ -73,7 +74,7 @@ def _left_by_state(
 
 
 def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
-    """Raise InputError for a given log start after all records of the log, unless its end is given, too."""
+    """Raise InputError if a given log start lies behind all records, and the end of the log is not known."""
     for log_id, whole in merged(index.summaries).items():
         log = contexts[log_id]
         start = log.log_start_offset
@@ -88,12 +89,12 @@ def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
 
 
 def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
-    """The contexts, now that the dump shows how it stands to the state, and notes.
+    """The contexts as the dump and the state determine them together, and notes.
 
-    A state of no output is taken as it stands. Else the dump goes on from that output (``missing`` is None),
-    perhaps beside all of a log that the last run left out; or it is without it, with every log in full again.
-    A log whose earlier records are there again is cleaned from its start, in either case. Raises InputError
-    where it is neither: another state's dump.
+    A state that knows no output is taken as it is. Otherwise the dump either contains that output
+    (``missing`` is None), perhaps with all of a log that the last run left out, or it holds every log in full
+    again. In both cases a log whose earlier records are there again is cleaned from its start. Raises
+    InputError if it is neither.
     """
     state.check_logs({whole.log: whole.last_offset for whole in merged(index.summaries).values()})
     if state.state.files is None:
@@ -111,7 +112,7 @@ def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tupl
 
 
 def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> set[int]:
-    """The logs of which a file that is not the state's output holds records that the state has seen."""
+    """The ids of logs with records from before the state in a file that is not the state's output."""
     again = set()
     for part in index.summaries:
         checkpoint_offset = context[part.log_id].checkpoint_offset or 0
@@ -123,9 +124,9 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
 
 
 def _notes_on_holes(index: ReadDump, state: StateOfDump) -> list[str]:
-    """Notes on logs with a hole of more than a marker after the state's last offset, or between files.
+    """Notes on logs that lack more offsets than a marker takes after the state's last one, or between files.
 
-    A file that was left out cannot be told from records that a broker removed.
+    A file that was left out looks the same as records that a broker removed.
     """
     reached: dict[int, tuple[int, str]] = {}  # by log: the last offset so far, and the file that holds it
     holes: dict[str, list[str]] = defaultdict(list)
@@ -144,11 +145,12 @@ def _notes_on_holes(index: ReadDump, state: StateOfDump) -> list[str]:
 
 
 def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
-    """Raise InputError for files beside the state's output that hold a part of what the state has seen.
+    """Raise InputError for files beside the state's output that hold a part of the records before the state.
 
-    Of that time the output holds all that is left. A file that goes back there must go on from there, as a
-    full dump and an overlapping one do: what superseded or deleted its records may lie in what is not there,
-    or in a tombstone that has expired since. The records that the state knows tell, the last kept among them.
+    The output holds all that is left of these records. A file that goes back there has to hold everything
+    from its first offset on, as a full dump or an overlapping one does: otherwise its records may have been
+    superseded or deleted by records that are not there, or by a tombstone that has expired since. This is
+    checked by the records that the state knows.
     """
     ranges: dict[LogName, dict[str, tuple[int, int]]] = defaultdict(dict)
     own: dict[LogName, list[LogSummary]] = defaultdict(list)
@@ -184,10 +186,11 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
 def _all_that_follow(
     own: Collection[LogSummary], by_path: Mapping[str, tuple[int, int]], last_offset: int
 ) -> list[tuple[int, int]]:
-    """Ranges in which the state's output, its parts of a log, holds every offset: no record is lacking there.
+    """Ranges of a log in which the state's output (``own``) holds every offset, so that no record is missing.
 
-    Such a file may as well be a day's, of which nothing was removed. None, unless they begin where the files
-    before them end, and go on up to ``last_offset``, the last that the state knows.
+    Such an output may as well be the dump of a day from which nothing was removed. Empty unless the ranges
+    begin where the files before them (``by_path``) end, and reach ``last_offset``, the last one that the
+    state knows.
     """
     ranges, reached = list[tuple[int, int]](), -1
     ahead = sorted(by_path.values(), reverse=True)
@@ -204,9 +207,10 @@ def _all_that_follow(
 def _known_outside(
     state: StateOfDump, log: LogName, ranges: Collection[tuple[int, int]]
 ) -> list[KnownRecord]:
-    """The known records of a log from the first of the ranges on that are in none of them.
+    """The known records of a log from the start of the first range on that are in none of the ranges.
 
-    The last that was read is among them though it was removed: it or one before it may have been a tombstone.
+    The last record that was read is always known, even if it was removed: it, or one before it, may have been
+    a tombstone.
     """
     begin = min(first for first, _ in ranges)
     return [
@@ -217,7 +221,7 @@ def _known_outside(
 
 
 def _path(index: ReadDump, part: LogSummary) -> str:
-    """The file that a part of a log is in."""
+    """The path of the file that holds a part of a log."""
     return index.plan.file_of(index.plan.split(part.split_id)).path
 
 
@@ -232,12 +236,13 @@ def _some_of(texts: Collection[str]) -> str:
 
 
 def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
-    """``context`` without the memory of logs that are given anew and of which nothing known is left.
+    """``context`` without what is remembered of logs that are given anew, and hold none of the known records.
 
-    Raises InputError for another log. Logs that this run leaves out are not asked for.
+    Raises InputError if the records of a log contradict those known. Logs that this run leaves out may be
+    absent.
     """
     ids = {name: log_id for log_id, name in index.names.items()}
-    is_wanted = index.plan.files[0].wants  # as by every file: the filters are those of the run
+    is_wanted = index.plan.files[0].wants  # the same for every file: the run's filters
     known_logs = {
         log: state.state.records.get(log, ()) for log in sorted(state.logs_given_anew) if is_wanted(*log)
     }
@@ -274,7 +279,7 @@ def _absent(
     wanted: KnownByLog,
     present: Mapping[tuple[int, int], KnownRecord],
 ) -> dict[int, list[KnownRecord]]:
-    """The known records that the dump does not hold. Raises InputError for another record in place of one."""
+    """The known records that the dump lacks. Raises InputError if it has another record in place of one."""
     absent: dict[int, list[KnownRecord]] = defaultdict(list)
     for log_id, records in wanted.items():
         for known in records:

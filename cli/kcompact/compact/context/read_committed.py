@@ -19,7 +19,7 @@ from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
 
 MOST_AT_AN_END = 1_000
-"""Up to so many records before or after all committed ones count as aborted; more may be missing there."""
+"""Up to so many records before or after all committed ones count as aborted; more point to missing data."""
 
 
 def with_read_committed(
@@ -28,13 +28,13 @@ def with_read_committed(
     committed: list[LogSummary],
     left: Iterable[LogSummary] = (),
 ) -> tuple[dict[int, LogContext], list[str]]:
-    """``contexts`` with the aborted ranges of each log, and notes on what was assumed. Raises InputError.
+    """``contexts`` with the aborted ranges of each log, and notes on assumptions. Raises InputError.
 
-    ``left``: what earlier rounds left, so it committed, too (``left_by_rounds``). A record below the last
-    stable offset that the read_committed dump lacks is aborted, unless a batch holds it: then the batches
-    tell. Where the last stable offset is not known, it is the first record behind both the read_committed
-    dump and the batches: what follows counts as open, and stays. ``contexts`` have the last stable offsets
-    of batches already (``with_open_transactions``).
+    ``left`` holds records that earlier rounds left, so that they count as committed, too
+    (``left_by_rounds``). A record below the last stable offset that the read_committed dump lacks is aborted,
+    unless a batch holds it: then batches tell. If the last stable offset is not known, it is taken to be the
+    first record behind both the read_committed dump and the batches; records from there on count as open, and
+    stay. ``contexts`` already have the last stable offsets of batches (``with_open_transactions``).
     """
     present, visible = runs_by_log(all_records), runs_by_log([*committed, *left])
     names = {part.log_id: part.log for part in all_records}
@@ -49,12 +49,12 @@ def with_read_committed(
 
 @dataclass(frozen=True)
 class _LogPair:
-    """One log: what is known of it, the offsets of its dump, and those of its read_committed dump."""
+    """One log with the offsets of its records in the dump, and in the read_committed dump, both as runs."""
 
     name: LogName
     log: LogContext
-    runs: np.ndarray
-    seen: np.ndarray
+    runs: np.ndarray  # in the dump
+    seen: np.ndarray  # in the read_committed dump, or left by earlier rounds
 
     @property
     def context(self) -> LogContext:
@@ -70,7 +70,7 @@ class _LogPair:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on all that is assumed of the log."""
+        """Notes on all assumptions about the log."""
         seen, notes = self.seen, []
         if len(self.behind) and (len(seen) or self.log.batches is not None):
             notes.append(_note(self.name, self.behind))
@@ -85,7 +85,7 @@ class _LogPair:
     def end_notes(self) -> list[str]:
         """Notes on aborted records before and after all that the read_committed dump holds.
 
-        Raises InputError where these are many, and nothing else says that they were aborted.
+        Raises InputError if they are many, and no option or state names them as aborted.
         """
         begin, end = (int(self.seen[0, 0]), _end(self.seen)) if len(self.seen) else (0, 0)
         head = [run for run in self.aborted if run[0] < begin]
@@ -102,25 +102,25 @@ class _LogPair:
         return notes
 
     def _unnamed(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The part of ascending runs that neither options nor a state say to be aborted."""
+        """The part of ascending runs that no option or state names as aborted."""
         end_offset = runs[-1][1] if runs else 0
         return lacking(np.array(runs, np.int64).reshape(-1, 2), named_as_aborted(self.log), end_offset)
 
     @cached_property
     def behind(self) -> np.ndarray:
-        """The records of which nothing says how their transactions ended, if they belong to any."""
+        """Runs of records that may belong to open transactions: nothing tells how these ended."""
         if self.log.last_stable_offset is not None:
             return NO_RUNS
         return runs_from(self.runs, max(_end(self.seen), _end(self._in_batches)))
 
     @cached_property
     def aborted(self) -> list[tuple[int, int]]:
-        """The records that were aborted, judging by the two dumps alone."""
+        """Runs of records that were aborted, as the two dumps and the batches' offsets show."""
         return lacking(self.runs, union_of(np.concatenate([self.seen, self._in_batches])), self._decided_end)
 
     @cached_property
     def disputed_count(self) -> int:
-        """How many records the read_committed dump lacks although the batches tell that they committed."""
+        """How many records the read_committed dump lacks, though the batches show that they committed."""
         if self.log.batches is None:
             return 0
         ranges = aborted_ranges(self.log.batches.parts())
@@ -130,7 +130,10 @@ class _LogPair:
 
     @property
     def _decided_end(self) -> int:
-        """Below it the read_committed dump holds all that was committed; batches do not say where it ends."""
+        """The offset below which the read_committed dump holds all committed records.
+
+        A last stable offset that follows from batches may lie behind the end of that dump.
+        """
         stable = self.log.last_stable_offset
         if stable is None:
             return _end(self.seen)
@@ -144,7 +147,7 @@ class _LogPair:
 def notes_on_ends(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
 ) -> list[str]:
-    """Notes on records before and after all that the read_committed dump holds: it may be incomplete."""
+    """Notes on records before and after all those of the read_committed dump, which may be incomplete."""
     visible, notes = runs_by_log(committed), []
     names = {part.log_id: part.log for part in all_records}
     for log_id, runs in runs_by_log(all_records).items():
@@ -156,11 +159,12 @@ def notes_on_ends(
 def notes_on_missing_markers(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
 ) -> list[str]:
-    """Notes on records that only a marker after both dumps can have aborted. Raises InputError.
+    """Notes on records that only an abort marker after the end of both dumps can have aborted.
 
-    After them the dump lacks no offset at which an abort marker could be, and the read_committed dump has
-    later records. More likely the latter is incomplete: its beginning or a file of it was lost. So it is
-    refused where the log is known to end there, and where no offset is missing at all.
+    After these records the dump lacks no offset at which a marker could be, while the read_committed dump has
+    later records. It is more likely that the read_committed dump is incomplete: its beginning or one of its
+    files was lost. So InputError is raised if the log is known to end there, or if the dump lacks no offset
+    at all.
     """
     visible = runs_by_log(committed)
     names = {part.log_id: part.log for part in all_records}
@@ -188,14 +192,14 @@ def notes_on_missing_markers(
 
 
 def _may_have_marker(log: LogContext, end_offset: int) -> bool:
-    """Whether batches show an abort marker, or the log continues after all records, where one can be."""
+    """Whether batches show an abort marker, or the log goes on after all records, and may have one there."""
     if log.log_end_offset is not None and log.log_end_offset > end_offset:
         return True
     return log.batches is not None and any(np.any(part.marker == ABORT) for part in log.batches.parts())
 
 
 def _refuse_other_topics(logs: Collection[LogName], committed: Collection[LogName]) -> None:
-    """Raise InputError where a topic is missing: all of its records would seem to be aborted or open."""
+    """Raise InputError if a topic has no committed records: all its records would seem aborted or open."""
     lacking = {log.topic for log in logs} - {log.topic for log in committed}
     if lacking:
         raise InputError(
@@ -244,7 +248,7 @@ def _many_at_an_end(records: str) -> InputError:
 
 
 def _disputed_note(log: LogName, count: int) -> str:
-    """A note on records that the read_committed dump lacks, and that batches hold and show no abort of."""
+    """A note on records that the read_committed dump lacks, though batches hold them and show no abort."""
     return (
         f"{log}: the read_committed dump lacks {counted(count, 'record')} of which the batches show no abort:"
         " counted as committed (were both exported at the same time?)"
@@ -268,11 +272,11 @@ def _count(runs: Iterable[Sequence[int]] | np.ndarray) -> int:
 
 
 def named_as_aborted(log: LogContext) -> np.ndarray:
-    """The offsets that options or a state say to be aborted, as runs."""
+    """The offsets that options or a state name as aborted, as runs."""
     named = [(run.first_offset, run.last_offset + 1) for run in log.aborted]
     return union_of(np.array(named, np.int64).reshape(-1, 2))
 
 
 def _end(runs: np.ndarray) -> int:
-    """Where ascending runs end (exclusive); 0: there are none."""
+    """The end (exclusive) of ascending runs, 0 if there are none."""
     return int(runs[-1, 1]) if len(runs) else 0

@@ -1,4 +1,4 @@
-"""The records of each log that a state remembers, chosen where their keys are, and looked for in a dump."""
+"""The records of each log that a state remembers: how tasks choose them, and look for them in a dump."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ Known = Mapping[tuple[int, str | None], int]
 
 
 def records_to_know(rows: pa.Table) -> KnownByLog:
-    """Candidates by log id: those rows (of some keys, with verdicts) that a state may have to remember."""
+    """By log id, the candidates among ``rows`` (of some keys, with verdicts) that a state may remember."""
     return {log_id: _candidates(of_log) for log_id, of_log in slices_by_log(rows.sort_by("log_id"))}
 
 
@@ -55,7 +55,7 @@ def _candidates(rows: pa.Table) -> tuple[KnownRecord, ...]:
 
 
 def records_in(rows: pa.Table, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
-    """The index rows at the offsets of ``wanted`` as records, by log id and offset."""
+    """The records of index rows at the offsets of ``wanted``, by log id and offset."""
     offsets = {
         log_id: pa.array([record.offset for record in of_log], pa.int64())
         for log_id, of_log in wanted.items()

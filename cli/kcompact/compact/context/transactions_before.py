@@ -1,4 +1,4 @@
-"""Transactions of which a state knows, and today's options say nothing."""
+"""Transactions that a state knows, but that today's options do not mention."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from kcompact.errors import InputError
 def refuse_undecided(
     state: StateOfDump, names: Mapping[int, LogName], contexts: Mapping[int, LogContext]
 ) -> None:
-    """Raise InputError for a log with undecided transactions if nothing says how they ended."""
+    """Raise InputError for a log whose state has undecided transactions, if nothing tells how they ended."""
     for log_id, name in names.items():
         offset, log = state.state.undecided_from.get(name), contexts[log_id]
         if offset is not None and log.batches is None and log.last_stable_offset is None:
@@ -28,10 +28,10 @@ def refuse_undecided(
 def refuse_removed_aborts(
     state: StateOfDump, parts: Iterable[LogSummary], contexts: Mapping[int, LogContext]
 ) -> None:
-    """Raise InputError for a log dumped again if nothing says which of its records were aborted.
+    """Raise InputError for a log dumped again, if nothing tells which of its records were aborted.
 
-    Earlier runs were told, and removed them; now they would come back, and supersede committed records.
-    ``parts``: what the dump has beside the state's output.
+    Earlier runs knew them, and removed them; now they would come back, and supersede committed records.
+    ``parts`` are those parts of the dump that are not in the state's output.
     """
     for part in parts:
         log, before = contexts[part.log_id], state.state.aborted.get(part.log, ())

@@ -1,1 +1,1 @@
-"""Deciding by key: one row per key leaves each task that reads, an offset map spread over tasks."""
+"""Deciding by key: each reading task sends one row per key, so the offset map is spread over tasks."""

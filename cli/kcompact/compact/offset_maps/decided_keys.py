@@ -1,11 +1,12 @@
-"""Decides by key: the latest record of each stays, within what a round may clean.
+"""Decides by key: of the records that a round may clean, the latest one of each key stays.
 
-Where nothing is known beside the dump, all of each log is dirty. Else a checkpoint, a state, a minimum lag
-and an offset map's size bound rounds. What one task merges by key it takes to be dirty, by all that is known
-before reading: the checkpoint, and its own first record that is too young. Where the whole dump says
-otherwise it is read once more, with the bounds.
-Several rounds leave what one leaves that ends where the last of them does: what is asked more where maps get
-full is where they end, and what went in which.
+Where nothing is known beside the dump, the whole of each log is dirty. Otherwise a checkpoint, a state, a
+minimum lag and the size of the offset map bound the rounds. A task merges by key the records that it takes to
+be dirty, by what is known before reading: the checkpoint, and its own first record that is too young. If the
+whole dump shows other bounds, it is read once more with these.
+
+Several rounds leave the same records as one round that ends where the last of them does. So where maps get
+full, there are only two more questions: where rounds end, and which records went in which round.
 """
 
 from collections import defaultdict
@@ -56,7 +57,7 @@ _RECORDS_PER_KEY = 10  # of a topic that is worth compacting
 def decide_by_key(
     send: Send, dump: Dump, request: Request, plan: IndexPlan, merge_tasks: int
 ) -> Decided | None:
-    """The dump decided by key; None if the dump, or what is known beside it, needs it record by record."""
+    """The dump decided by key, or None if it has to be decided by record."""
     sections, tells_steps = _known_before(request), _may_fill_maps(dump, request.policy)
     if sections is not None or request.tells_sizes:
         plan = replace(plan, extra=INDEXED)
@@ -66,7 +67,7 @@ def decide_by_key(
 def _decide(send: Send, dump: Dump, request: Request, reading: HowToRead) -> Decided | None:
     scan = read_keys(send, dump, reading)
     refuse_doubtful(dump, scan.notes, request)
-    if reading.sections is None:  # all is removed that has no key
+    if reading.sections is None:  # all records without a key would be removed
         refuse_null_keys(scan, request.policy, sum(part.null_keys for part in scan.summaries))
     if not _is_simple(scan, request.policy):
         return None
@@ -82,32 +83,33 @@ def _decide(send: Send, dump: Dump, request: Request, reading: HowToRead) -> Dec
 
 
 def _bounded(send: Send, dump: Dump, rounds: "_Rounds") -> tuple[KeyScan, "_Rounds"]:
-    """The dump as it was read by the bounds of all rounds, and these."""
+    """The dump and its rounds, read again, where necessary, with the bounds of all rounds."""
     scan = rounds.scan
     if not rounds.fit(scan):
         scan = read_keys(send, dump, replace(scan.reading, sections=rounds.sections))
         rounds = replace(rounds, scan=scan)
     if scan.reading.tells_steps:
         rounds = rounds.with_full_maps()
-        if not rounds.fit(scan):  # the last one ends with a full map
+        if not rounds.fit(scan):  # the last round ends with a full map, before the end of the section
             reading = replace(scan.reading, sections=rounds.sections, tells_steps=False)
             scan = read_keys(send, dump, reading)
     return scan, rounds
 
 
 def _may_fill_maps(dump: Dump, policy: Policy) -> bool:
-    """Whether a map may well get full; how many keys there are is known when the work is nearly done."""
+    """Whether a map may well get full. The number of keys is not known until the work is nearly done."""
     limit = map_limit(policy)
     return limit is not None and limit * _RECORDS_PER_KEY * TYPICAL_RECORD_BYTES < dump.data_bytes
 
 
 def _known_before(request: Request) -> Sections | None:
-    """The bounds as far as they are known before the dump is read; None: there are none."""
+    """The bounds as far as they are known before the dump is read, or None if there are none."""
     state, lookup = request.beside.state, lookup_for(LogContext(), request.policy)
     is_bounded = lookup.young_from_ms is not None or map_limit(request.policy) is not None
     if state is None and request.beside.context.is_empty and not is_bounded:
         return None
-    anew = state.logs_given_anew if state is not None else frozenset()  # what fits is cleaned from its start
+    # Logs that are given anew are cleaned from their start, if they fit the state.
+    anew = state.logs_given_anew if state is not None else frozenset()
     records = state.state.records if state is not None else {}
     checkpoint = request.beside.context.checkpoint
     return Sections(
@@ -122,7 +124,10 @@ def _known_before(request: Request) -> Sections | None:
 
 
 def _is_simple(scan: KeyScan, policy: Policy) -> bool:
-    """Whether there are only records with keys, or they alone stay, each offset once, in order."""
+    """Whether the dump can be decided by key.
+
+    Only records with keys stay, there are no control records, and offsets occur once and in order.
+    """
     loses_keyless = scan.reading.sections is None and policy.null_keys != "keep"
     return bool(scan.summaries) and not (
         (any(part.null_keys for part in scan.summaries) and not loses_keyless)
@@ -133,7 +138,7 @@ def _is_simple(scan: KeyScan, policy: Policy) -> bool:
 
 @dataclass(frozen=True)
 class _Rounds:
-    """The rounds of each log, by log id. ``scan`` has merged what the bounds say, or more."""
+    """The rounds of each log, by log id. ``scan`` has merged the records within the bounds, or more."""
 
     scan: KeyScan
     contexts: Mapping[int, LogContext]
@@ -159,7 +164,7 @@ class _Rounds:
 
     @cached_property
     def sections(self) -> Sections:
-        """The bounds, now that they are known."""
+        """The bounds of the rounds, as the whole dump shows them."""
         ends = {i: spans[-1].next_offset if spans else 0 for i, spans in self.spans.items()}
         starts = {i: lookup.first_dirty_offset for i, lookup in self.lookups.items()}
         return replace(
@@ -170,11 +175,11 @@ class _Rounds:
 
     @cached_property
     def keyless(self) -> dict[int, int]:
-        """The records without a key of each log: there are some only where all of them go."""
+        """How many records without a key each log has. If there are any, all of them go."""
         return {i: whole.null_keys for i, whole in merged(self.scan.summaries).items()}
 
     def fit(self, scan: KeyScan) -> bool:
-        """Whether all records were merged, and only those, that lie within the bounds."""
+        """Whether exactly the records within the bounds were merged."""
         taken, known = scan.sections.first_dirty_offsets, self.sections
         return all(
             taken.get(i, 0) == known.first_dirty_offsets[i]
@@ -196,7 +201,11 @@ class _Rounds:
         return RoundMerge(reading, self.scan.names, self.sections, plans, self.lookups, has_state).decide
 
     def tallies(self, of_keys: Sequence[pa.Table]) -> dict[int, list[Tally]]:
-        """Of all records: those that were merged away are what steps tell, or is missing from the whole."""
+        """The tallies of all records, by log id.
+
+        ``of_keys`` lacks the records that were merged into later ones. They are tallied from the steps, where
+        maps get full, else as the difference to the whole log.
+        """
         tallies = defaultdict(list, tallies_in(of_keys) if of_keys else {})
         for log_id, case in self.cases.items():
             if log_id in self.full_maps:
@@ -207,7 +216,7 @@ class _Rounds:
                 log_bytes = whole.log_bytes - sum(tally.log_bytes for tally in counted)
                 keyless = self.keyless[log_id]
                 merged_away = _gone(Verdict.SUPERSEDED, records - keyless, log_bytes)
-                # Their bytes go in the same round, so it does not matter which belong to which record.
+                # All these go in the same round, so all their bytes may count with the superseded ones.
                 tallies[log_id] = [*counted, merged_away, _gone(Verdict.KEYLESS, keyless, 0)]
         return tallies
 
@@ -224,7 +233,7 @@ class _Rounds:
 
 
 def _without_sizes(cleanings: Mapping[int, LogCleaning]) -> dict[int, LogCleaning]:
-    """The cleanings with unknown sizes, as no value was read: zeros would look like figures."""
+    """The cleanings with unknown sizes, as no value was read. Zeros would look like measured figures."""
     return {
         i: replace(log, rounds=tuple(replace(of_log, sizes=UNKNOWN_SIZES) for of_log in log.rounds))
         for i, log in cleanings.items()
@@ -232,7 +241,7 @@ def _without_sizes(cleanings: Mapping[int, LogCleaning]) -> dict[int, LogCleanin
 
 
 def _gone(verdict: Verdict, records: int, log_bytes: int) -> Tally:
-    """Records that the first round removes from its dirty section; they open no entry of their own."""
+    """A tally of records that the first round removes from its dirty section. They add no map entries."""
     return Tally(
         segment_base_offset=NO_SEGMENT,
         rewritten_round=1,

@@ -1,4 +1,4 @@
-"""Where full maps end the rounds of logs, and what these rounds supersede, by the steps of all keys."""
+"""Where full maps end the rounds of logs, and which records the rounds remove, as the steps of keys tell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +32,11 @@ _STEPS_AT_A_TIME = 1 << 16  # get the columns that rules ask for
 
 @dataclass
 class FullMaps:
-    """One log: its maps, filled by the dirty section's records in order, and what went in their rounds.
+    """The maps of one log, filled with the steps of its dirty section, and tallies of superseded records.
 
-    ``steps`` counts those that came, ``last_offset`` is the later record's of the last one. ``misplaced`` are
-    those that came twice or too late, or that lead to an offset that is not below theirs.
+    ``steps`` is the number of steps so far, ``last_offset`` the offset of the later record of the last one.
+    ``misplaced`` counts steps that came twice or too late, or whose earlier record is not below the later
+    one.
     """
 
     log_id: int
@@ -50,13 +51,14 @@ class FullMaps:
 
     @property
     def spans(self) -> list[RoundSpan]:
-        """The rounds, as far as they are known."""
+        """The rounds, as far as they are known by the steps so far."""
         return spans_of_case(self.case, self.scan)
 
     def check_steps(self, dirty_records: int) -> None:
-        """Raise AccountError unless there was one step to each record of the dirty section, in order.
+        """Raise AccountError unless there was one step for each record of the dirty section, in order.
 
-        Those to the first records of keys decide where rounds end, and supersede nothing: no sum misses them.
+        The step of a key's first record supersedes nothing, but fills the map; no sum of records would show
+        that it is missing.
         """
         if self.misplaced or self.steps != dirty_records:
             raise AccountError(
@@ -65,9 +67,9 @@ class FullMaps:
             )
 
     def superseded(self, others: Sequence[Tally]) -> list[Tally]:
-        """All records that a later one supersedes in one of the rounds; ``others`` are all others.
+        """Tallies of all records that are superseded in one of the rounds. ``others``: of all other records.
 
-        Raises AccountError where they are not the whole log together.
+        Raises AccountError where both do not add up to the whole log.
         """
         tallies = [] if self.tallies is None else tallies_in([self.tallies])[self.log_id]
         whole, counted = self.case.records, (*tallies, *others)
@@ -81,7 +83,7 @@ class FullMaps:
         return tallies
 
     def fed(self, steps: pa.Table) -> "FullMaps":
-        """Take in the next steps, which come in the order of the later record; return itself."""
+        """Take in the next steps, which come in the order of their later records, and return itself."""
         for first in range(0, steps.num_rows, _STEPS_AT_A_TIME):
             self._feed(steps.slice(first, _STEPS_AT_A_TIME))
         return self
@@ -92,7 +94,7 @@ class FullMaps:
         self.misplaced += int(np.count_nonzero(is_misplaced))
         self.steps, self.last_offset = self.steps + len(at), int(at[-1])
         self.scan.feed(at, offsets, np.ones(len(at), np.bool_), np.zeros(len(at), np.bool_))
-        # Rounds that are not known yet begin after these steps: the plan so far is that of all of them.
+        # Rounds that are not known yet begin after these steps, so the plan so far decides on all of them.
         gone = (offsets != NO_OFFSET) & (at < self.spans[-1].next_offset)
         if gone.any():
             known = [] if self.tallies is None else [self.tallies]
@@ -103,7 +105,7 @@ class FullMaps:
         flags = {"has_key": True, "is_control": False, "is_repeated": False, "deletes_clean_value": False}
         for name, flag in flags.items():
             rows = rows.append_column(name, pa.array(np.full(rows.num_rows, flag)))
-        # In no map's count: the scan has counted.
+        # So that the rows open no map entries: the scan has counted these.
         rows = rows.append_column("previous_offset", rows["offset"])
         looked_up = look_up(rows.to_batches()[0], {self.log_id: self.lookup})
         plans = {self.log_id: plan_of(self.case, self.spans, 0)}
@@ -116,7 +118,10 @@ def find_full_maps(
     cases: Mapping[int, LogCase],
     lookups: Mapping[int, Lookup],
 ) -> dict[int, FullMaps]:
-    """Full maps of the logs of ``cases``; ``sections`` were read as dirty. Raises if steps are missing."""
+    """The full maps of the logs in ``cases``. ``sections`` are those that were merged as dirty.
+
+    Raises AccountError if steps are missing.
+    """
     if not cases:
         return {}
     shares, merge_tasks = plan_shares(scan.summaries, STEPS_PER_SHARE), scan.reading.merge_tasks
@@ -138,7 +143,7 @@ def find_full_maps(
 
 
 def _steps_in(blocks: list[Block], merge_tasks: int, sections: Sections) -> Iterator[pa.Table]:
-    """All steps that a merge task knows: those that it is to pass on, and those between its groups."""
+    """All steps that a merge task has: those that were sent by way of it, and those between its groups."""
     yield from joined(batch for block in blocks for batch in rows_in([block], STEPS))
     groups = [batch.filter(pa.array(sections.are_dirty(batch))) for batch in rows_in(blocks, GROUPS)]
     for of_keys in shares_by_key(groups, merge_tasks, passes_for(groups)):
@@ -148,7 +153,7 @@ def _steps_in(blocks: list[Block], merge_tasks: int, sections: Sections) -> Iter
 
 
 def _in_order(blocks: Sequence[Block]) -> pa.Table:
-    """The steps of one share, by log and the later record's offset."""
+    """The steps of one share, in the order of logs and of the later records' offsets."""
     rows = pa.Table.from_batches(rows_in(blocks, STEPS), STEPS_SCHEMA).combine_chunks()
     log_ids, offsets = (rows[name].to_numpy() for name in ("log_id", "superseded_at_offset"))
     order = order_by_offset(log_ids, offsets)

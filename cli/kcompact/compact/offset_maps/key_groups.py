@@ -1,8 +1,8 @@
-"""A dump is read into one row per key of each task: Kafka's offset map, spread over tasks.
+"""Reads a dump into one row per task and key: Kafka's offset map, spread over tasks.
 
-Each task works on so many rows at a time, so that memory is the same for a million keys and for many. What it
-merges by key it takes to be dirty, by all that is known before reading. It holds where every log's offsets
-ascend in the order of its records; any other dump is decided on record by record.
+A task works on a limited number of rows at a time, so its memory does not grow with the number of keys. It
+merges by key the records that it takes to be dirty, by what is known before reading. The result is right only
+where every log's offsets ascend in the order of its records; any other dump is decided by record.
 """
 
 import pickle
@@ -47,23 +47,23 @@ class HowToRead:
 
     plan: IndexPlan
     merge_tasks: int
-    sections: Sections | None = None  # None: nothing is known but that all of each log is dirty
-    tells_steps: bool = False  # tasks send a step to each record, from the one of its key before it
+    sections: Sections | None = None  # None: no bounds, the whole of each log is dirty
+    tells_steps: bool = False  # tasks also send the steps of keys (steps.py)
 
     @property
     def tells_sizes(self) -> bool:
-        """Whether the size of each record in a log is known, which asks for its value and headers."""
+        """Whether records are read with their sizes in a log, for which values and headers are looked at."""
         return "log_bytes" in self.plan.extra
 
     @property
     def grouping(self) -> KeyGrouping:
-        """How rows for the merge tasks are grouped."""
+        """The grouping of rows for the merge tasks."""
         return SIZED if self.tells_sizes else GROUPED
 
 
 @dataclass(frozen=True)
 class KeyScan(ReadDump):
-    """A dump of which all rows of a key are merged. ``figures`` are those of each task's sections."""
+    """A dump whose rows were merged by key in each task. ``figures`` are those of each task's sections."""
 
     reading: HowToRead
     figures: list[SectionFigures]
@@ -75,7 +75,7 @@ class KeyScan(ReadDump):
 
     @cached_property
     def logs(self) -> dict[int, LogSections]:
-        """The logs as they were counted, by log id."""
+        """The figures of each log's sections, by log id."""
         if self.reading.sections is None:
             return {i: LogSections.of_dirty_log(whole) for i, whole in merged(self.summaries).items()}
         return logs_of(self.figures)
@@ -96,7 +96,7 @@ class KeyScan(ReadDump):
 
 
 def read_keys(send: Send, dump: Dump, reading: HowToRead) -> KeyScan:
-    """Read a dump. Raises where it cannot be worked on."""
+    """Read a dump. Raises InputError where it cannot be worked on."""
     plan = reading.plan
     keyed = send(len(plan.tasks), reading.merge_tasks, lambda task: send_groups(reading, task))
     blocks = keyed.driver_blocks()
@@ -106,9 +106,9 @@ def read_keys(send: Send, dump: Dump, reading: HowToRead) -> KeyScan:
 
 
 def send_groups(reading: HowToRead, task: int) -> Sent:
-    """Pass 1: one row per key of the task, sent to the merge task that the key belongs to.
+    """Pass 1: send one row per key of the task to the merge task that the key belongs to.
 
-    Records that are not of a dirty section known beforehand have a row each.
+    Records outside the dirty section, as far as it is known beforehand, are sent in a row each.
     """
     merge_tasks, grouping = reading.merge_tasks, reading.grouping
     reader = TaskReader(reading.plan, task)
@@ -123,25 +123,28 @@ def send_groups(reading: HowToRead, task: int) -> Sent:
         for groups in grouper.add(dirty):
             yield from _by_key(pa.Table.from_batches([groups]), merge_tasks)
         if reading.tells_steps and not dirty.column("key").null_count:
-            # By way of any merge task: shares are not known before all is read.
+            # They go by way of any merge task: their shares are known only when all records are read.
             yield number % merge_tasks, block_of(STEPS, steps_in_task(dirty, grouper.before))
     yield from _by_key(grouper.finish(), merge_tasks)
     summaries = reader.summaries.values()
     yield DRIVER, Block(SUMMARIES, packed(summaries, with_runs=False))
     if sections is not None:
         yield DRIVER, Block(SECTIONS, pickle.dumps(sections.figures))
-    # Runs can be as many as the records: the driver has none.
+    # There can be as many runs as records, so the driver gets none.
     yield to_second_pass(task, merge_tasks, packed(summaries))
 
 
 def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
-    # By key alone, so that a key found in several partitions meets itself in one place.
+    # By key alone, so that the rows of a key that is in several partitions meet in one task.
     return row_blocks(GROUPS, groups, receivers_by_key(groups["key"], merge_tasks))
 
 
 def groups_of_keys(
     blocks: list[Block], reading: HowToRead, passes: int = 1
 ) -> Iterator[list[pa.RecordBatch]]:
-    """The groups that a merge task was sent, so many keys at a time; in so many times as many passes."""
+    """The groups that a merge task was sent, some keys at a time, with all groups of each key.
+
+    ``passes`` times as many passes are made as merging alone needs.
+    """
     groups = rows_in(blocks, GROUPS)
     return shares_by_key(groups, reading.merge_tasks, passes_for(groups) * passes)

@@ -1,6 +1,7 @@
 """Rounds of closed logs that were never cleaned: the latest record of each key stays.
 
-The same as ``RoundMerge`` with all of each log in its dirty section, at a fraction of its time.
+The outcome is that of ``RoundMerge`` with the whole of each log in the dirty section, in a fraction of its
+time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +34,7 @@ class LatestRecords:
     policies: Mapping[int, Policy]
 
     def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
-        """See ``Decide``; blocks are those of ``send_groups``."""
+        """Decide on the keys of a merge task (see ``Decide``). Blocks are those of ``send_groups``."""
         for groups in groups_of_keys(blocks, self.reading):
             keys = self.reading.grouping.merged(groups).combine_chunks()
             if keys.num_rows:
@@ -43,7 +44,7 @@ class LatestRecords:
                 yield self._decided(keys, logs), KeyFigures(shared, [pa.Table.from_pylist(tallies)])
 
     def _decided(self, keys: pa.Table, logs: list[tuple[int, np.ndarray]]) -> pa.Table:
-        """DECIDED_SCHEMA rows of one row per log and key."""
+        """DECIDED_SCHEMA rows, from one merged row per log and key."""
         dropped = is_tombstone_of(keys["location"].to_numpy())
         for log_id, at in logs:
             if not self.policies[log_id].drop_tombstones:
@@ -57,7 +58,7 @@ class LatestRecords:
         )
 
     def _tallies(self, keys: pa.Table, log_id: int, at: np.ndarray) -> Iterator[dict[str, int]]:
-        """Rows of ``tallies_in``: the keys of one log that have a value, and its tombstones."""
+        """Rows for ``tallies_in``: one for the latest values of a log, one for its latest tombstones."""
         policy, is_tombstone = self.policies[log_id], is_tombstone_of(keys["location"].to_numpy()[at])
         for tombstone, chosen in ((False, at[~is_tombstone]), (True, at[is_tombstone])):
             if not len(chosen):
@@ -81,7 +82,7 @@ class LatestRecords:
             yield {"log_id": log_id, **asdict(tally)}
 
     def _sizes(self, keys: pa.Table, at: np.ndarray, horizon_ms: int | None) -> tuple[int, int]:
-        """Bytes of the latest records of some keys before the round, and after it; 0: not known."""
+        """Bytes of the latest records of some keys, before and after stamping; 0: not known."""
         if not self.reading.tells_sizes:
             return 0, 0
         sizes = keys["log_bytes"].to_numpy()[at]

@@ -1,7 +1,7 @@
-"""The decisions of rounds on the records of each key, where these meet: by the rules of ``rules/``.
+"""The decisions of rounds on the records of each key, by the rules of ``rules/``, where these records meet.
 
-A row stands for all records of a key in the dirty section (its latest one and their number), or for a single
-record of the clean section, or of what the round leaves alone.
+A row stands either for all records of a key in the dirty section (the latest one, and how many there are), or
+for a single record of the clean or the uncleanable section.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,14 +25,14 @@ from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.lookups import Lookup, look_up
 from kcompact.rules.verdicts import NEVER
 
-_PASSES_TO_DECIDE = 2  # in place of one that merges only: rules take more room for each row
+_PASSES_TO_DECIDE = 2  # times as many passes as merging alone makes: rules take more memory for each row
 
 
 @dataclass(frozen=True)
 class RoundMerge:
     """All rounds over the keys of one merge task. Names, plans and lookups are by log id.
 
-    ``sections``: the first uncleanable offset is where the last round ends, 0 of a log without a round.
+    In ``sections``, the first uncleanable offset of a log is where its last round ends, 0 if it has no round.
     """
 
     reading: HowToRead
@@ -43,7 +43,7 @@ class RoundMerge:
     has_state: bool
 
     def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
-        """See ``Decide``; blocks are those of ``send_groups``."""
+        """Decide on the keys of a merge task (see ``Decide``). Blocks are those of ``send_groups``."""
         for groups in groups_of_keys(blocks, self.reading, _PASSES_TO_DECIDE):
             rows, starts = self._by_key(groups)
             if rows.num_rows:
@@ -51,7 +51,7 @@ class RoundMerge:
                 yield decided_by_key(rows, starts), self._figures(rows, starts)
 
     def _by_key(self, groups: list[pa.RecordBatch]) -> tuple[pa.Table, np.ndarray]:
-        """All rows, those of a key side by side in the order of offsets; where each key begins."""
+        """All rows, with those of a key next to each other by offset, and the positions where keys begin."""
         inside = [pa.array(self.sections.are_dirty(batch)) for batch in groups]
         others = [batch.filter(pa.compute.invert(at)) for batch, at in zip(groups, inside, strict=True)]
         if not sum(map(len, others)):
@@ -62,19 +62,19 @@ class RoundMerge:
         return by_key(pa.concat_tables([merged, pa.Table.from_batches(others)]))
 
     def _decided(self, rows: pa.Table, starts: np.ndarray) -> pa.Table:
-        """The rows with TRACKED's columns, as far as rules ask for them, and TALLY_COLUMNS."""
+        """The rows with those columns of TRACKED that the rules need, and with TALLY_COLUMNS."""
         count = rows.num_rows
         offsets, first = rows["last_offset"].to_numpy(), rows["first_offset"].to_numpy()
         is_tombstone = is_tombstone_of(rows["location"].to_numpy())
         first = np.minimum.reduceat(np.where(self.sections.are_dirty(rows), first, NEVER), starts)
-        first = np.repeat(first, np.diff(np.append(starts, count)))  # of the row's key in the dirty section
+        first = np.repeat(first, np.diff(np.append(starts, count)))  # per row, in its key's dirty section
         columns = {
             "offset": offsets,
             "is_tombstone": is_tombstone,
             "has_key": np.ones(count, bool),
             "is_control": np.zeros(count, bool),
             "is_repeated": np.zeros(count, bool),
-            "previous_offset": np.full(count, NO_OFFSET),  # what lies below has no entry in the map
+            "previous_offset": np.full(count, NO_OFFSET),  # records below the section are in no map
             "superseded_at_offset": np.where(first > offsets, first, NEVER),
             "deletes_clean_value": ~self.sections.are_dirty(rows) & _deletes_value(is_tombstone, starts),
         }
@@ -93,7 +93,7 @@ class RoundMerge:
 
 
 def _deletes_value(is_tombstone: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Whether a row is a tombstone and the row before a value of its key."""
+    """Whether each row is a tombstone that directly follows a value of its key."""
     follows_value = np.roll(~is_tombstone, 1)
     follows_value[starts] = False
     return is_tombstone & follows_value

@@ -1,7 +1,7 @@
-"""Sections of logs: which records a single round cleans, recognised and counted while they are read.
+"""Sections of logs, recognised and counted while records are read: clean, dirty and uncleanable (R1 to R3).
 
-Below the first dirty offset lies the clean section, from the first uncleanable offset on what a round leaves
-alone (R1 to R3). The records of these two are passed on one by one, those between are merged by key.
+The clean section lies below the first dirty offset, the uncleanable section from the first uncleanable offset
+on. Records of these two are passed on one by one; those of the dirty section between them are merged by key.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,28 +18,29 @@ from kcompact.engine.passes.summaries import LogSummary
 from kcompact.rules.lookups import values_of_logs
 
 CLEAN, DIRTY, UNCLEANABLE = range(3)
-UNKNOWN_MS = LONG_MAX  # of a section without a timestamp above 0
+UNKNOWN_MS = LONG_MAX  # the oldest timestamp of a section without timestamps above 0
 _COUNT = 3
-_FEW_LOGS = (1 << 16) // _COUNT  # sixteen bits are sorted by radix
+_FEW_LOGS = (1 << 16) // _COUNT  # group numbers of so many logs have 16 bits, which numpy sorts by radix
 _NO_RECORDS = {"records": 0, "log_bytes": 0, "last_offset": -1}
 _KNOWN = ["log_id", "offset", "key", "timestamp_ms", "is_tombstone"]
 
 
 @dataclass(frozen=True)
 class Sections:
-    """Bounds of logs, by log id. Picklable.
+    """The bounds of sections, by log id. Picklable.
 
-    ``first_dirty_offsets``: others are 0. ``first_uncleanable_offsets`` None: not known yet; a task takes its
-    own first record that is too young for it. ``known_offsets`` are of records that the driver wants to see.
+    A log that ``first_dirty_offsets`` lacks is dirty from 0 on. While ``first_uncleanable_offsets`` is None,
+    the ends are not known, and each task takes its own first record that is too young. ``known_offsets`` are
+    offsets of records that the driver wants to see.
     """
 
     first_dirty_offsets: Mapping[int, int] = field(default_factory=dict)
     first_uncleanable_offsets: Mapping[int, int] | None = None
-    young_from_ms: int | None = None  # timestamps from here on are too young; None: no minimum lag
+    young_from_ms: int | None = None  # timestamps from this one on are too young; None: no minimum lag
     known_offsets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def are_dirty(self, rows: pa.RecordBatch | pa.Table) -> np.ndarray:
-        """A flag for each row (with log_id, last_offset); no log is dirty whose end is not known."""
+        """Whether each row (with log_id, last_offset) is dirty: none is in a log whose end is not known."""
         log_ids, offsets = (rows.column(name).to_numpy() for name in ("log_id", "last_offset"))
         dirty: np.ndarray = offsets >= values_of_logs(log_ids, self.first_dirty_offsets, 0)
         return dirty & (offsets < values_of_logs(log_ids, self.first_uncleanable_offsets or {}, 0))
@@ -47,16 +48,16 @@ class Sections:
 
 @dataclass
 class SectionFigures:
-    """Counts of some tasks. ``counted`` has a row per task, log and section."""
+    """Figures of the sections that some tasks have read. ``counted`` has a row per task, log and section."""
 
     counted: list[pa.Table] = field(default_factory=list)
-    first_young_offsets: dict[int, int] = field(default_factory=dict)  # from the first dirty offset on
+    first_young_offsets: dict[int, int] = field(default_factory=dict)  # by log id, outside clean sections
     control_records: int = 0
     known: list[pa.Table] = field(default_factory=list)  # of records at known offsets
 
 
 class SectionReader:
-    """Cuts one task's index rows, which come in the order of each log's offsets. The dump has INDEXED."""
+    """Cuts the index rows of one task by section. Each log's rows come by offset, with INDEXED's columns."""
 
     def __init__(self, sections: Sections) -> None:
         self._sections = sections
@@ -72,7 +73,7 @@ class SectionReader:
         return SectionFigures(counted, figures.first_young_offsets, figures.control_records, figures.known)
 
     def cut(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-        """The rows of dirty sections, and all others (None: there are none)."""
+        """The rows of dirty sections, and all other rows, or None if there are no others."""
         section = self._section_of(rows)
         if rows.num_rows:
             self._found.counted.append(_counted(rows, section))
@@ -117,7 +118,7 @@ _SUMS = {
 
 
 def _counted(rows: pa.RecordBatch, section: np.ndarray) -> pa.Table:
-    """The same as ``summed`` of the rows themselves, at a fraction of its time."""
+    """A row per log and section, as ``summed`` would make it from the rows, in a fraction of its time."""
     log_ids = rows.column("log_id").dictionary_encode()
     groups = log_ids.indices.to_numpy() * _COUNT + section
     groups = groups.astype(np.uint16) if len(log_ids.dictionary) < _FEW_LOGS else groups
@@ -140,20 +141,20 @@ def _counted(rows: pa.RecordBatch, section: np.ndarray) -> pa.Table:
 
 
 def summed(counted: pa.Table) -> pa.Table:
-    """One row per log and section of ``SectionFigures.counted`` together."""
+    """Tables of ``SectionFigures.counted`` summed up to one row per log and section."""
     return aggregated(counted, ["log_id", "section"], _SUMS)
 
 
 @dataclass(frozen=True)
 class LogSections:
-    """One log as it was read: a row of figures by section, and its first record that is too young."""
+    """One log as it was read: the figures of each section, and the first offset that is too young."""
 
     by_section: Mapping[int, Mapping[str, int]]
     first_young_offset: int | None
 
     @classmethod
     def of_dirty_log(cls, whole: LogSummary) -> "LogSections":
-        """A log that was never cleaned, without a minimum lag."""
+        """A log that is dirty as a whole: it was never cleaned, and there is no minimum lag."""
         dirty = {
             "records": whole.records,
             "log_bytes": whole.log_bytes,
@@ -169,7 +170,7 @@ class LogSections:
         return self.by_section.get(DIRTY, _NO_RECORDS)
 
     def records(self) -> Records:
-        """The figures that bounds and ratio are made from, of a log without segments and markers."""
+        """The figures from which bounds and ratio are computed, for a log without segments and markers."""
         parts = self.by_section.values()
         dirty = [part for section, part in self.by_section.items() if section != CLEAN]
         count = sum(part["records"] for part in parts)
@@ -192,7 +193,7 @@ class LogSections:
 
 
 def logs_of(tasks: Iterable[SectionFigures]) -> dict[int, LogSections]:
-    """Every log, from what all tasks have counted."""
+    """The sections of every log, from the figures of all tasks."""
     tables: list[pa.Table] = []
     young: dict[int, list[int]] = {}
     for task in tasks:

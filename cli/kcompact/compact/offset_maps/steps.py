@@ -1,8 +1,8 @@
-"""Steps of keys: from each record of a dirty section to the one of its key before it.
+"""Steps of keys: a step joins a record of a dirty section to the record of its key before it, if any.
 
-They tell where full maps end rounds, and in which round each superseded record goes. Most are found where
-records are read, while the task's offset map has the key; those to the first record of a group, where the
-groups of all tasks meet.
+Steps tell where full maps end rounds, and in which round each superseded record goes. Most are made by the
+tasks that read the records, while a task's offset map holds the key. The step of the first record of a group
+is made where the groups of all tasks meet.
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ STEPS = "steps"
 """The kind of blocks that steps travel in."""
 
 STEP_COLUMNS = ("last_offset", "log_bytes", "timestamp_ms", "location")
-"""SIZED_SCHEMA's names of the earlier record's columns that a step tells."""
+"""The columns of SIZED_SCHEMA from which a step takes the facts about its earlier record."""
 
 STEPS_SCHEMA = pa.schema(
     [
         pa.field("log_id", pa.int64()),
-        pa.field("superseded_at_offset", pa.int64()),  # of the later record; others are the earlier one's
-        pa.field("offset", pa.int64()),  # NO_OFFSET: there is none
+        pa.field("superseded_at_offset", pa.int64()),  # the later record's; other columns: the earlier one's
+        pa.field("offset", pa.int64()),  # NO_OFFSET: there is no earlier record
         pa.field("log_bytes", pa.int32()),
         pa.field("timestamp_ms", pa.int64()),  # of a tombstone; else 0
         pa.field("is_tombstone", pa.bool_()),
@@ -32,7 +32,10 @@ STEPS_SCHEMA = pa.schema(
 
 
 def steps_in_task(rows: pa.RecordBatch, before: np.ndarray) -> pa.Table:
-    """The steps to index rows whose keys a task has had before; ``before`` are the STEP_COLUMNS of these."""
+    """The steps of those index rows whose key the task has read before.
+
+    ``before`` holds an array for each of STEP_COLUMNS, with the value of the earlier record of each row.
+    """
     known = before[0] != NO_OFFSET
     log_ids, offsets = (rows.column(name).to_numpy()[known] for name in ("log_id", "offset"))
     return _steps(log_ids, offsets, before[:, known])
@@ -53,7 +56,7 @@ def _steps(log_ids: np.ndarray, offsets: np.ndarray, before: np.ndarray) -> pa.T
 
 
 def steps_between(groups: pa.Table) -> pa.Table:
-    """The steps to the first records of all groups (SIZED_SCHEMA) of some keys."""
+    """The steps of the first records of ``groups`` (SIZED_SCHEMA), which are all groups of some keys."""
     keys = pa.concat_arrays(groups["key"].chunks)
     log_ids, first = (groups[name].to_numpy() for name in ("log_id", "first_offset"))
     numbers = numbered(keys, log_ids)

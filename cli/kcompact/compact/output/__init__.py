@@ -1,1 +1,1 @@
-"""The output stage: what was decided on records becomes survivors, removed keys, gaps and figures."""
+"""The output stage: decided rows become copied survivors, lists of removed keys and gaps, and figures."""

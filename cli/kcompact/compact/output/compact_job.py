@@ -17,4 +17,4 @@ class CompactJob:
     workplace: Workplace
     copier: Copier | None
     names: Mapping[int, LogName]  # topic and partition, by log id
-    sorted_files: frozenset[int] = frozenset()  # files that come out by topic, partition and offset
+    sorted_files: frozenset[int] = frozenset()  # files whose output is sorted by topic, partition and offset

@@ -14,18 +14,18 @@ from kcompact.printable import printable_key
 
 REMOVED_KEYS_HEADER = b"topic,partition,key,records_removed,first_offset_removed,retained_offset,reason\n"
 GAPS_HEADER = b"topic,partition,first_offset,last_offset,length,missing_before,removed_by_this_run\n"
-# Not "0x..", which stands for bytes, and no blank at the end, which nobody would see.
+# Keys that are written as they are: not "0x..", which stands for bytes, and no invisible blank at the end.
 _HARMLESS = r"^[1-9A-Za-z_](?:[0-9A-Za-z_.:/|@#~ -]*[0-9A-Za-z_.:/|@~-])?$"
-# Escaped it grows fourfold at most: cells stay below what spreadsheets (32,767 characters) and readers take.
+# Escaped, a key is at most four times as long, below what a spreadsheet's cell holds: 32,767 characters.
 LONGEST_KEY_BYTES = 8_000
 _WRITE_OPTIONS = csv.WriteOptions(include_header=False, quoting_style="needed")
 
 
 def render_removed_keys(logs: Sequence[LogName], counts: Sequence[int], removed: pa.Table) -> bytes:
-    """CSV lines for rows of ``REMOVED_SCHEMA``; keys printable and inert in a spreadsheet, a row a line.
+    """CSV lines, one for each row of ``REMOVED_SCHEMA``. Keys are made printable, and inert in a spreadsheet.
 
-    So many of the rows are of each log, in the order of ``logs``.
-    A key of more than LONGEST_KEY_BYTES is cut, as ``printable_key`` cuts it: with its length and digest.
+    ``counts`` tells how many of the rows each of ``logs`` has; rows are in the order of ``logs``. A key of
+    more than LONGEST_KEY_BYTES is cut, with its length and digest added, as ``printable_key`` does it.
     """
     if not removed.num_rows:
         return b""
@@ -34,9 +34,9 @@ def render_removed_keys(logs: Sequence[LogName], counts: Sequence[int], removed:
 
 
 def render_gaps(logs: Sequence[LogName], counts: Sequence[int], gaps: np.ndarray) -> bytes:
-    """CSV lines for rows (n, 3) of ``gap_rows``: both ends inclusive here, as people read them.
+    """CSV lines for rows (n, 3) of ``gap_rows``. In the lines both ends of a gap are inclusive.
 
-    So many of the rows are of each log, in the order of ``logs``.
+    ``counts`` tells how many of the rows each of ``logs`` has; rows are in the order of ``logs``.
     """
     if not len(gaps):
         return b""
@@ -57,13 +57,13 @@ def _lines(logs: Sequence[LogName], counts: Sequence[int], columns: list[pa.Arra
 
 
 def _topic_cell(topic: str) -> str:
-    """No topic of Kafka has more than 249 characters; a dump may say what it likes."""
+    """The cell of a topic. Kafka allows 249 characters, but a dump may hold any name: a long one is cut."""
     name = topic.encode(errors="replace")
     return csv_cell(topic if len(name) <= LONGEST_KEY_BYTES else printable_key(name, LONGEST_KEY_BYTES))
 
 
 def _key_cells(keys: pa.ChunkedArray) -> pa.Array:
-    """Most keys are plain words: only the others are looked at one by one."""
+    """The cells of keys. Most keys are plain words, so that only the others are handled one by one."""
     keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
     harmless = pc.and_(
         pc.match_substring_regex(keys, _HARMLESS), pc.less_equal(pc.binary_length(keys), LONGEST_KEY_BYTES)

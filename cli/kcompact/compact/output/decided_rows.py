@@ -1,4 +1,4 @@
-"""Records that stay, and the last one of each key: what is copied, and what is reported of keys."""
+"""Decided rows: records that stay, which are copied, and the last record of each key, for the reports."""
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,9 @@ REASON_NAMES = {
     Verdict.EXPIRED: "expired",
     Verdict.EXPIRED_MARKER: "expired_marker",
 }
-"""Why a record goes, in the words of a report. A repeated one is no removal: it is counted for itself."""
+"""Why a record goes, in the words of a report. A repeated record is no removal: it is counted separately."""
 
-_REASONS = np.array([REASON_NAMES.get(verdict, "") for verdict in Verdict])  # by a verdict's number
+_REASONS = np.array([REASON_NAMES.get(verdict, "") for verdict in Verdict])  # by the value of the verdict
 
 REMOVED_SCHEMA = pa.schema(
     [
@@ -38,13 +38,14 @@ DECIDED_SCHEMA = pa.schema(
         pa.field("position", pa.int64()),
         pa.field("location", pa.int64()),
         pa.field("verdict", pa.int8()),  # a Verdict, on this record
-        # Of the key with its last record; with any other one, which stays: its own offset, -1 and anything.
-        pa.field("retained_offset", pa.int64()),  # the last one; NO_OFFSET: the key is gone
+        # In the row of a key's last record these are about the key. Any other row is a record that stays, and
+        # has its own offset, -1, and any value.
+        pa.field("retained_offset", pa.int64()),  # the key's last retained one; NO_OFFSET: the key is gone
         pa.field("records_removed", pa.int64()),
         pa.field("first_offset_removed", pa.int64()),
     ]
 )
-"""Records that stay, and the last one of each key, which may not."""
+"""The records that stay, and the last record of each key, whether it stays or not."""
 
 
 def is_kept(rows: pa.Table) -> np.ndarray:
@@ -60,7 +61,7 @@ def is_last(rows: pa.Table) -> np.ndarray:
 
 
 def by_key(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
-    """Rows of keys, those of a key side by side in the order of offsets; where each key begins."""
+    """Rows with those of a key (in one log) side by side, by offset, and the positions where keys begin."""
     rows = rows.combine_chunks()
     numbers = numbered(pa.concat_arrays(rows["key"].chunks), rows["log_id"].to_numpy())
     order = np.lexsort((rows["last_offset"].to_numpy(), numbers))
@@ -69,10 +70,11 @@ def by_key(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
 
 
 def decided_by_key(rows: pa.Table, starts: np.ndarray) -> pa.Table:
-    """DECIDED_SCHEMA rows of rows that stand for all records of some keys.
+    """DECIDED_SCHEMA rows, from rows that stand for all records of some keys.
 
-    Rows and ``starts`` are as ``by_key`` gives them. Each row has a verdict, and says how many records it
-    stands for, of which the last may stay, and where the first of these was.
+    Rows and ``starts`` are as ``by_key`` gives them. A row stands for several records, of which only the last
+    one may stay: it has the last one's verdict, the number of ``records``, and the first and last of their
+    offsets.
     """
     offsets, first = rows["last_offset"].to_numpy(), rows["first_offset"].to_numpy()
     kept = rows["verdict"].to_numpy() == int(Verdict.RETAINED)
@@ -92,14 +94,14 @@ def decided_by_key(rows: pa.Table, starts: np.ndarray) -> pa.Table:
 def decided_table(
     rows: pa.Table, retained_offset: np.ndarray, records_removed: np.ndarray, first_removed: np.ndarray
 ) -> pa.Table:
-    """DECIDED_SCHEMA rows of rows with its other columns, and these three."""
+    """DECIDED_SCHEMA rows: the columns that ``rows`` have of it, and the three others."""
     outcome = [pa.array(column) for column in (retained_offset, records_removed, first_removed)]
     columns = [rows[name] for name in DECIDED_SCHEMA.names[: -len(outcome)]]
     return pa.table([*columns, *outcome], schema=DECIDED_SCHEMA)
 
 
 def removed_rows(rows: pa.Table) -> pa.Table:
-    """REMOVED_SCHEMA rows of the keys that lost records, from rows of DECIDED_SCHEMA's columns."""
+    """REMOVED_SCHEMA rows of the keys that lost records, from rows with the columns of DECIDED_SCHEMA."""
     rows = rows.take(np.flatnonzero(rows["records_removed"].to_numpy() > 0))
     retained = rows["retained_offset"].to_numpy()
     gone = retained == NO_OFFSET

@@ -21,7 +21,7 @@ class SharedKeys:
 
 
 def find_shared_keys(keys: pa.Table, names: Mapping[int, LogName]) -> SharedKeys:
-    """Shared keys among rows (log_id, key), one per log and key, that hold all logs of each key."""
+    """The shared keys among ``keys``: rows (log_id, key), one for every log that has the key."""
     topics = {topic: number for number, topic in enumerate(sorted({topic for topic, _ in names.values()}))}
     if len(names) == len(topics) or not keys.num_rows:  # every topic has one partition here
         return SharedKeys()

@@ -1,4 +1,4 @@
-"""Removed keys, gaps and figures of records that were decided on, written and counted as they go by."""
+"""Writes the removed keys and gaps of decided rows, and counts their figures, batch by batch."""
 
 import itertools
 from typing import BinaryIO, NamedTuple
@@ -16,15 +16,16 @@ from kcompact.engine.passes.summaries import LogSummary
 
 
 class ReportedLog(NamedTuple):
-    """Figures of one log in one split or share, and where its lines lie in its task's files.
+    """Figures of one log in one split or share, and where its lines lie in the files of the task.
 
-    Ranges are bytes of ``removed`` and ``gaps``. Those of a log do not overlap in offsets.
+    Ranges are byte ranges in the files ``removed`` and ``gaps``. The splits or shares of a log do not overlap
+    in offsets.
     """
 
     split_id: int
     log_id: int
     task: str
-    first_offset: int  # of the rows that were decided on
+    first_offset: int  # of the decided rows
     keys: int
     kept: int
     kept_bytes: int
@@ -32,7 +33,7 @@ class ReportedLog(NamedTuple):
     first_kept: int
     last_kept: int
     records_before: int  # of this log in the split, below the first kept record
-    records_through: int  # likewise, up to the last kept record
+    records_through: int  # of this log in the split, up to and with the last kept record
     removed_keys: int
     removed_range: tuple[int, int]
     gaps: int
@@ -54,14 +55,14 @@ class Reporter:
         self._logs: list[ReportedLog] = []
 
     def add(self, rows: pa.Table) -> None:
-        """The next rows (DECIDED_SCHEMA and split_id), in the order of splits and of offsets in them."""
+        """Report the next rows (DECIDED_SCHEMA, split_id), in the order of splits, and of offsets in them."""
         log_ids = rows["log_id"].to_numpy()
         if np.any(np.diff(log_ids) < 0):
             rows = rows.take(pa.array(np.argsort(log_ids, kind="stable"))).combine_chunks()
         self._report(rows)
 
     def finish(self) -> list[ReportedLog]:
-        """All logs as they were reported, by split; the files are closed."""
+        """Close the files, and return all reported logs in the order of splits."""
         for file in (self._removed, self._gaps):
             file.close()
         return sorted(self._logs, key=lambda log: log.split_id)
@@ -101,7 +102,7 @@ class Reporter:
 def _figures(
     rows: pa.Table, splits: Splits, summaries: list[LogSummary]
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """``split_figures`` of all logs: at once, but for offsets so large that each log is looked at alone."""
+    """``split_figures`` of all logs at once or, where offsets are too large for that, log by log."""
     if are_on_one_axis(summaries):
         return split_figures(rows, splits, summaries)
     figures, at = list[tuple[dict[str, np.ndarray], np.ndarray]](), 0
@@ -114,7 +115,10 @@ def _figures(
 
 
 def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, int]]:
-    """Append text with ``lines`` lines for each split; the start and end of each split's in the file."""
+    """Append text to a file, and return the byte range of each split's lines in it.
+
+    ``lines`` has the number of lines of each split.
+    """
     start = file.tell()
     file.write(text)
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1

@@ -1,4 +1,4 @@
-"""Figures of pass 2 by log and split, as columns: ten thousand small files make as many."""
+"""Figures of pass 2 by log and split, computed as columns: ten thousand small files make as many splits."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,11 @@ from kcompact.engine.passes.summaries import LogSummary
 
 @dataclass(frozen=True)
 class Splits:
-    """Splits of rows in their order: rows ``bounds[i]`` to ``bounds[i + 1]`` are of ``ids[i]``.
+    """The splits of rows in their order: rows ``bounds[i]`` to ``bounds[i + 1]`` (exclusive) are of one.
 
-    Of rows in the order of logs, a split is there once for each of its logs.
+    Its id is ``ids[i]``.
+
+    Where rows are in the order of logs, a split occurs once for each log that it holds.
     """
 
     ids: np.ndarray
@@ -23,7 +25,7 @@ class Splits:
 
     @classmethod
     def of(cls, split_ids: np.ndarray, log_ids: np.ndarray | None = None) -> "Splits":
-        """From the split of each row, and its log; there is at least one."""
+        """The splits of at least one row, from the split and, where logs matter, the log of each row."""
         opens = split_ids[1:] != split_ids[:-1]
         if log_ids is not None:
             opens |= log_ids[1:] != log_ids[:-1]
@@ -33,7 +35,7 @@ class Splits:
 
     @property
     def numbers(self) -> np.ndarray:
-        """Of each row, the number of its split, from 0."""
+        """For each row the index of its split in ``ids``."""
         return np.repeat(np.arange(len(self.ids)), np.diff(self.bounds))
 
     def sums(self, values: np.ndarray) -> np.ndarray:
@@ -50,18 +52,18 @@ def sums_between(values: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 
 def bounds_of(counts: np.ndarray) -> np.ndarray:
-    """Where stretches of so many things begin and end, one after another."""
+    """The bounds of consecutive stretches with so many elements each: one more than there are stretches."""
     return np.concatenate([[0], np.cumsum(counts)])
 
 
 def split_figures(
     rows: pa.Table, splits: Splits, summaries: list[LogSummary]
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Figures of logs in each split, and their gaps: rows of ``gap_rows``, by log and split.
+    """The figures of each log in each split, and their gaps as ``gap_rows`` returns them, by log and split.
 
-    The figures are those fields of ReportedLog that are numbers, but for the log's id. ``rows`` are in the
-    order of logs, and of splits in them; ``summaries`` are one for each log in a split. Of several logs
-    ``are_on_one_axis`` has to hold: ten thousand take as long as one of as many records.
+    The figures are those fields of ReportedLog that are numbers, without log_id. ``rows`` are in the order of
+    logs, and of splits within a log; ``summaries`` has one for each log in each split. Several logs are
+    handled at once, as quickly as one with as many records; ``are_on_one_axis`` has to hold for them.
     """
     location, kept = rows["location"].to_numpy(), is_kept(rows)
     tombstones, removed = is_tombstone_of(location), rows["records_removed"].to_numpy()
@@ -69,7 +71,7 @@ def split_figures(
     latest = rows["last_offset"].to_numpy() + shifts[splits.numbers]
     runs = _runs(summaries, shifts)
     numbers, offsets, records = splits.numbers[kept], latest[kept], splits.sums(kept)
-    offsets = offsets[np.lexsort((offsets, numbers))]  # numbers ascend as they are
+    offsets = offsets[np.lexsort((offsets, numbers))]  # numbers themselves ascend already
     first, last = _first_and_last(offsets, records)
     wide = np.flatnonzero((np.diff(offsets) > 1) & (np.diff(numbers) == 0))
     gaps = gap_rows(offsets[wide] + 1, offsets[wide + 1], runs)
@@ -103,14 +105,14 @@ def are_on_one_axis(summaries: list[LogSummary]) -> bool:
 
 
 def _shifts(summaries: list[LogSummary]) -> np.ndarray:
-    """For each log in a split, where its log begins on the axis of all."""
+    """For each log in each split, where the log begins on the common axis of all logs."""
     log_ids = np.array([log.log_id for log in summaries])
     numbers = np.cumsum(np.concatenate([[False], log_ids[1:] != log_ids[:-1]]))
     return numbers * _span(summaries) if numbers[-1] else numbers
 
 
 def _runs(summaries: list[LogSummary], shifts: np.ndarray) -> np.ndarray:
-    """The runs of offsets of all logs in all splits, in their order on the axis of all."""
+    """The runs of offsets of all logs in all splits, in their order on the common axis of all logs."""
     runs = np.concatenate([log.runs for log in summaries])
     runs = runs + np.repeat(shifts, [len(log.runs) for log in summaries])[:, None]
     ordered: np.ndarray = runs[np.argsort(runs[:, 0], kind="stable")]
@@ -118,7 +120,7 @@ def _runs(summaries: list[LogSummary], shifts: np.ndarray) -> np.ndarray:
 
 
 def _span(summaries: list[LogSummary]) -> int:
-    """A number of offsets that no log has."""
+    """The length that each log gets on the common axis: more than any log has offsets."""
     return max(log.last_offset for log in summaries) + 2
 
 
@@ -126,7 +128,7 @@ _LARGEST_AXIS = 1 << 62
 
 
 def _first_and_last(offsets: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first and the last offset of each of the stretches of so many offsets; -1: it has none."""
+    """The first and the last offset of each stretch of ``counts[i]`` offsets, -1 for an empty one."""
     bounds, filled = bounds_of(counts), np.flatnonzero(counts)
     first, last = np.full((2, len(counts)), -1)
     first[filled], last[filled] = offsets[bounds[filled]], offsets[bounds[filled + 1] - 1]
@@ -134,10 +136,10 @@ def _first_and_last(offsets: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray
 
 
 def gap_rows(starts: np.ndarray, ends: np.ndarray, runs: np.ndarray) -> np.ndarray:
-    """Gaps from ``starts`` to ``ends`` (exclusive; int64) between neighbouring kept offsets.
+    """Rows of gaps from ``starts`` to ``ends`` (exclusive) between neighbouring kept offsets; int64, (n, 3).
 
-    Rows (n, 3): first missing offset, end offset (exclusive), how many of them were missing before, when
-    there were the offsets of ``runs``.
+    The columns: first missing offset, end offset (exclusive), and how many of the gap's offsets were missing
+    before this run already. ``runs`` are the offsets that were there before it.
     """
     present = count_below(runs, ends) - count_below(runs, starts)
     return np.stack([starts, ends, ends - starts - present], axis=1)

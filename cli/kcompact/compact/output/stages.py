@@ -1,7 +1,8 @@
-"""The stages of the output: decided rows go to the tasks that copy them and report of them.
+"""The stages of the output: decided rows go to the tasks that copy them and report on them.
 
-Where splits of a log overlap, or its offsets do not ascend, what lies between two kept records is known to no
-task that reads: such a dump is reported by shares of its logs' offsets, beside the copying.
+Where splits of a log overlap, or its offsets do not ascend, no single reading task knows which records lie
+between two kept ones. Such a dump is reported on by shares of its logs' offsets, in a stage beside the
+copying.
 """
 
 import pickle
@@ -35,7 +36,7 @@ class KeyFigures:
 
     shared: SharedKeys = field(default_factory=SharedKeys)
     tallies: Sequence[pa.Table] = ()
-    known: KnownByLog = field(default_factory=dict)  # by log id; empty where no state remembers
+    known: KnownByLog = field(default_factory=dict)  # candidates for a state; empty without a state
 
     @classmethod
     def together(cls, parts: Sequence["KeyFigures"]) -> "KeyFigures":
@@ -48,11 +49,11 @@ class KeyFigures:
 
 
 Decide = Callable[[list[Block]], Iterator[tuple[pa.Table, KeyFigures]]]
-"""From all blocks that a merge task was sent: DECIDED_SCHEMA rows and figures, some keys at a time."""
+"""Makes DECIDED_SCHEMA rows and figures, some keys at a time, from all blocks that a merge task was sent."""
 
 
 def decided_by_task(keyed: Stage, job: CompactJob, decide: Decide) -> Stage:
-    """Decided rows sent to the tasks that read them, and figures to the driver."""
+    """The stage that sends decided rows to the tasks that read the records, and figures to the driver."""
 
     def send(_: int, blocks: list[Block]) -> Sent:
         figures = []
@@ -68,7 +69,7 @@ def decided_by_task(keyed: Stage, job: CompactJob, decide: Decide) -> Stage:
 def decided_by_share(
     keyed: Stage, shares: Shares, decide: Decide, offsets_of: Callable[[list[Block]], pa.Table]
 ) -> Stage:
-    """Decided rows, and the log_id and offset of all records, sent to the share of their offset."""
+    """The stage that sends decided rows, and the log_id and offset of all records, to shares by offset."""
 
     def send(_share: int, blocks: list[Block]) -> Sent:
         offsets = offsets_of(blocks)
@@ -89,9 +90,9 @@ def figures_in(blocks: list[Block]) -> KeyFigures:
 
 @dataclass(frozen=True)
 class Written:
-    """All that tasks have written: of each log by stretch, in fragments of the output; and of keys.
+    """The results of copying and reporting: logs by stretch, fragments of the output, and figures of keys.
 
-    ``stretches`` are summaries of the splits or shares that logs were reported by.
+    ``stretches`` holds summaries of the stretches by which logs were reported on: splits or shares.
     """
 
     logs: list[ReportedLog]
@@ -102,9 +103,9 @@ class Written:
 
 @dataclass(frozen=True)
 class DecidedStages:
-    """Decided rows of a dump, on their way to the tasks that read them.
+    """The stages that send the decided rows of a dump: ``by_task`` to the tasks that read the records.
 
-    ``by_share``: to the shares of their offsets as well; None: splits do not overlap.
+    ``by_share`` sends them to the shares of their offsets as well; None: not needed, as offsets are in order.
     """
 
     by_task: Stage
@@ -113,7 +114,7 @@ class DecidedStages:
 
 
 def write(decided: DecidedStages, job: CompactJob, summaries: list[LogSummary]) -> Written:
-    """Copy and report: with one look at each row, or, where splits overlap, apart from each other."""
+    """Copy and report: in one pass over the rows or, where splits overlap, in two separate stages."""
     by_task, by_share = decided.by_task, decided.by_share
     work = _copy_and_report if by_share is None else _copy
     results, figures = results_of(by_task, job.plan.task_bytes, job, work)
@@ -153,7 +154,7 @@ def _copy(job: CompactJob, task: int, blocks: list[Block]) -> TaskResult:
 def _report_share(
     job: CompactJob, share: int, blocks: list[Block]
 ) -> tuple[list[ReportedLog], list[LogSummary]]:
-    """The logs of a share, and what is in it of each, as if it were a split."""
+    """The reported logs of a share, and a summary of each log in it, as if the share were a split."""
     offsets, decided = rows_in(blocks, _OFFSETS), rows_in(blocks, _DECIDED)
     summaries = _summaries_of(share, offsets, job) if offsets else []
     if not decided:

@@ -1,6 +1,7 @@
-"""Survivors are copied by the tasks that read them.
+"""Copies survivors in the tasks that read them.
 
-It goes stretch by stretch, so that keys and lines of a report never lie in memory for a whole task.
+This is done stretch by stretch, so that the keys and report lines of a whole task are never in memory at
+once.
 """
 
 import itertools
@@ -17,26 +18,26 @@ from kcompact.engine.passes.copy_pass import open_part
 from kcompact.engine.passes.grouped_rows import record_bytes_of, split_of
 from kcompact.engine.passes.grouping import passes_for
 
-_SAMPLED = 16  # one row in so many tells where to cut stretches
+_SAMPLED = 16  # one row out of so many is sampled to cut stretches
 
 
 class SurvivorCopy:
     """One task's part of the output.
 
-    Where splits come in another order than that of their ids, all wait for the last one.
+    Where the output has splits in another order than that of their ids, they are copied when all have come.
     """
 
     def __init__(self, job: CompactJob, number: int) -> None:
         self._part = open_part(job.plan, job.workplace, f"{number:06}", job.copier)
         parts = job.workplace.parts
         self._order = parts.places if parts else {}
-        self._waiting: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by split, where there is such an order
+        self._waiting: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by split, if there is such an order
         self._split_id: int | None = None
-        self._places: list[tuple[np.ndarray, np.ndarray]] = []  # of its survivors, until all are there
+        self._places: list[tuple[np.ndarray, np.ndarray]] = []  # of the survivors of this split so far
         self._fragments: list[Fragment] = []
 
     def add(self, rows: pa.Table) -> None:
-        """The next rows (DECIDED_SCHEMA and split_id), split by split in the order of the output."""
+        """Add the next rows (DECIDED_SCHEMA and split_id), split by split, in the order of the output."""
         kept = is_kept(rows)
         splits = Splits.of(rows["split_id"].to_numpy())
         positions = rows["position"].to_numpy()[kept]
@@ -49,7 +50,7 @@ class SurvivorCopy:
             self._places.append((positions[start:end], record_bytes[start:end]))
 
     def finish(self) -> list[Fragment]:
-        """The fragments of the part, in the order of the output."""
+        """Close the part, and return its fragments in the order of the output."""
         self._copy_split()
         for split_id in sorted(self._waiting, key=self._order.__getitem__):
             self._fragments.append(self._part.copy(split_id, *self._waiting[split_id]))
@@ -67,9 +68,9 @@ class SurvivorCopy:
 
 
 def by_place(decided: list[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """All rows in the order of their records, with a column ``split_id``, so many at a time.
+    """All rows in the order of their records in the dump, with a column ``split_id``, some at a time.
 
-    The output does not depend on the cuts: every stretch of a report follows the one before it.
+    It does not matter to the output where rows are cut: each stretch continues the report of the one before.
     """
     cuts = _cuts(decided, passes_for(decided))
     stretches = [_stretches_of(batch, cuts) for batch in decided] if cuts else []
@@ -112,9 +113,9 @@ def _cuts(decided: list[pa.RecordBatch], stretches: int) -> list[tuple[int, int]
 
 
 def in_output_order(job: CompactJob, decided: list[pa.RecordBatch]) -> pa.Table:
-    """All rows, split by split: as in the input, or by topic, partition and offset where that is in disorder.
+    """All rows split by split, with a column ``split_id``.
 
-    With a column ``split_id``.
+    Rows of a split are in the order of the dump, or by topic, partition and offset in ``job.sorted_files``.
     """
     rows = pa.Table.from_batches(decided).combine_chunks()
     split_ids, order = split_of(rows["location"].to_numpy()), rows["position"].to_numpy()

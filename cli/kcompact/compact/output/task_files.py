@@ -1,7 +1,8 @@
-"""Files that tasks write where they share no disk with the driver: they come to it through Spark, in order.
+"""Files of tasks that share no disk with the driver: they come to it through Spark, in order.
 
-A task writes into a folder of its own. What lies there afterwards is sent on as blocks, so much to each
-receiver of one more stage; the driver takes from one at a time, and appends to files of the same names.
+A task writes into a folder of its own. Its files are then sent on as blocks, a limited number of bytes to
+each receiver of one more stage. The driver takes the blocks of one receiver at a time, and appends them to
+files of the same names.
 """
 
 import pickle
@@ -19,10 +20,10 @@ from kcompact.storage.scratch import folder_outside
 
 Result = TypeVar("Result")
 
-_BLOCK_BYTES = 256 << 10  # Spark's Python side holds up to a thousand of them before it writes them down
-_TAKEN_BYTES = 64 << 20  # about so much the driver takes at a time
+_BLOCK_BYTES = 256 << 10  # Spark's Python side holds up to a thousand blocks before it writes them out
+_TAKEN_BYTES = 64 << 20  # about as much as the driver takes at a time
 _RESULT = "result"
-_NAMES = ("part-", "removed-", "gaps-")  # beside them lie meters and a lock
+_NAMES = ("part-", "removed-", "gaps-")  # the folder also holds meters and a lock, which are not sent
 
 
 def results_of(
@@ -31,10 +32,11 @@ def results_of(
     job: CompactJob,
     work: Callable[[CompactJob, int, list[Block]], Result],
 ) -> tuple[list[Result], list[Block]]:
-    """As ``stage.results``, of tasks that write files: they lie in the job's folder afterwards.
+    """The results of ``work`` in each task of a stage, and the driver's blocks.
 
-    ``work`` is given the job as the task is to do it, the task's number and blocks. ``task_bytes``: about how
-    much each task writes.
+    The files that tasks write lie in the job's folder afterwards.
+    ``work`` takes the job (with the folder that the task has to write into), the number of the task, and its
+    blocks. ``task_bytes`` tells about how much each task writes.
     """
     if not job.workplace.is_afar:
         return stage.results_and_driver_blocks(lambda task, blocks: work(job, task, blocks))
@@ -63,7 +65,7 @@ def _in_folder(job: CompactJob, folder: Path) -> CompactJob:
 
 @dataclass(frozen=True)
 class _Takings:
-    """Which receivers take the files of which task: those from ``first_receivers[task]`` on."""
+    """The receivers of each task's files: those from ``first_receivers[task]`` on."""
 
     first_receivers: tuple[int, ...]  # and, last, the number of all receivers
     taken_bytes: int
@@ -79,7 +81,7 @@ class _Takings:
         return self.first_receivers[-1]
 
     def sent(self, task: int, folder: Path) -> Sent:
-        """The files of a task's folder; the last receiver takes what is more than was thought."""
+        """The blocks of a task's files. The task's last receiver takes all that exceeds the expected size."""
         taken, last = 0, self.first_receivers[task + 1] - 1
         for block in _blocks_in(folder):
             yield min(self.first_receivers[task] + taken // self.taken_bytes, last), block
@@ -90,6 +92,6 @@ def _blocks_in(folder: Path) -> Iterator[Block]:
     for path in sorted(folder.iterdir()):
         if path.name.startswith(_NAMES):
             with path.open("rb") as source:
-                yield Block(path.name, source.read(_BLOCK_BYTES))  # one that is empty will be there, too
+                yield Block(path.name, source.read(_BLOCK_BYTES))  # of empty files, too: they are created
                 while content := source.read(_BLOCK_BYTES):
                     yield Block(path.name, content)

@@ -1,1 +1,1 @@
-"""Deciding by record: Kafka's cleaner on an index row of each, for whatever maps alone do not tell."""
+"""Deciding by record: Kafka's cleaner on an index row of every record, where keys alone are not enough."""

@@ -35,7 +35,7 @@ from kcompact.rules.verdicts import Verdict
 
 
 def decide_by_record(send: Send, dump: Dump, request: Request) -> Decided:
-    """Decide record by record, whatever is asked; ``send`` says where stages run."""
+    """Decide by record, which covers every request. ``send`` runs the stages."""
     index = index_records(send, dump, request.folder)
     refuse_doubtful(dump, index.notes, request)
     job = job_for(request, index)
@@ -79,7 +79,7 @@ class _RecordVerdicts:
     has_state: bool
 
     def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
-        """See ``Decide``; blocks are those of ``send_index``."""
+        """Decide on the keys of a task (see ``Decide``). Blocks are those of ``send_index``."""
         rows = with_verdicts(rows_of_keys(blocks, self.lookups), self.plans)
         decided = decided_records(rows)
         keys = decided.filter(pa.array(is_last(decided)))
@@ -88,7 +88,10 @@ class _RecordVerdicts:
 
 
 def decided_records(rows: pa.Table) -> pa.Table:
-    """DECIDED_SCHEMA rows of records of some keys, and of none (TRACKED's columns, key, verdict)."""
+    """DECIDED_SCHEMA rows of all records of some keys, and of records without key.
+
+    ``rows`` have the columns of TRACKED, and key and verdict.
+    """
     rows = rows.filter(pc.not_equal(rows["verdict"], int(Verdict.REPEATED)))
     places = (*(rows[name].to_numpy() for name in ("split_id", "record_bytes")), are_tombstones(rows))
     rows = pa.table(

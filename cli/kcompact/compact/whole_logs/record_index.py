@@ -1,4 +1,4 @@
-"""A dump is read into an index row of every record, all rows of a key sent to one task."""
+"""Reads a dump into an index: a row of every record, with all rows of a key in one task."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class RecordIndex(ReadDump):
 
     @property
     def shares(self) -> Shares:
-        """Which share takes which records."""
+        """The shares into which the records are divided."""
         return plan_shares(self.summaries, RECORDS_PER_SHARE)
 
     def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
@@ -47,7 +47,11 @@ class RecordIndex(ReadDump):
 
 
 def index_records(send: Send, dump: Dump, folder: Path) -> RecordIndex:
-    """Read a dump into an index; a second time, file by file, where one is out of order and was cut."""
+    """Read a dump into an index.
+
+    If a file that was cut into splits is not in the order of offsets, the dump is read again with whole
+    files.
+    """
     index = _index(send, dump, plan_index(dump, folder, INDEXED))
     splits = Counter(index.file_ids.values())
     if not any(splits[file_id] > 1 for file_id in index.sorted_files):
@@ -61,7 +65,7 @@ def _index(send: Send, dump: Dump, plan: IndexPlan) -> RecordIndex:
 
 
 def key_receivers(dump: Dump, plan: IndexPlan) -> int:
-    """How many tasks share the keys: at least 2, one per 500,000 rows; 1 if one task reads the dump."""
+    """How many tasks share the keys: one per 500,000 rows, but at least 2; 1 if one task reads the dump."""
     if len(plan.tasks) == 1:
         return 1
     return max(2, dump.data_bytes // (ROWS_PER_RECEIVER * TYPICAL_RECORD_BYTES))

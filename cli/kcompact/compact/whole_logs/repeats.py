@@ -1,4 +1,4 @@
-"""Offsets that a dump holds twice: refused where the records differ, said where they are the same."""
+"""Offsets that a dump holds twice: an error where the records differ, a note where they are the same."""
 
 import secrets
 from collections import Counter
@@ -36,16 +36,16 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Offsets that one receiver found more than once."""
+    """The offsets that one receiver was sent more than once."""
 
     conflict: Conflict | None  # the one with the smallest log id and offset
-    offsets: dict[tuple[int, int], int]  # by the splits of the first and the last copy
+    offsets: dict[tuple[int, int], int]  # their number by the splits of the first and the last copy
 
 
 def refuse_conflicts(send: Send, index: RecordIndex) -> list[str]:
-    """Raise InputError if an offset is there twice with different content; else say which files repeat.
+    """Raise InputError if an offset occurs twice with different content; else notes on files that repeat.
 
-    A second look at the dump, taken only where the summaries leave room for repeats.
+    The dump is read a second time for this, unless its summaries rule out that an offset repeats.
     """
     if index.is_in_order:
         return []
@@ -113,7 +113,7 @@ def _place(plan: IndexPlan, split_id: int, position: int) -> str:
 
 
 def _notes(plan: IndexPlan, shares: list[Repeats]) -> list[str]:
-    """One note for each pair of files."""
+    """One note for each pair of files that hold the same records, for the first few pairs."""
     totals: Counter[tuple[str, str]] = Counter()
     for repeats in shares:
         for splits, offsets in repeats.offsets.items():

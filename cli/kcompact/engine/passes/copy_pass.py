@@ -24,11 +24,11 @@ from kcompact.storage.disk import explained
 from kcompact.storage.object_stores import create
 from kcompact.storage.scratch import create_part, create_whole, folder_outside
 
-_LOOKED_FOR_BYTES = 64 << 20  # of room on the disk: more may be gone before it is looked for again
+_LOOKED_FOR_BYTES = 64 << 20  # written at most before the free room on the disk is looked up again
 
 
 def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":
-    """Where the survivors of one task (its number, six digits) go."""
+    """The part that takes the survivors of one task. ``task``: its number in six digits."""
     if workplace.parts is not None and copier is not None:
         return StoredPart(plan, workplace.parts, task, copier)
     own_outputs = workplace.own_outputs - plan.cut_files
@@ -36,9 +36,10 @@ def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier |
 
 
 class Part:
-    """The part file of one task. Nothing is written if there is nowhere to copy to (a dry run).
+    """The part file of one task. Without a ``copier`` nothing is written (a dry run).
 
-    ``own_outputs``: files, by id, of one split each, whose survivors go into a file of their own.
+    ``own_outputs``: ids of files that have one split each, and whose survivors go into an output file of
+    their own.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Part:
         return Fragment(split_id, self._path.name, start, out.tell(), records, notes or None)
 
     def _copied_whole(self, chosen: Chosen, copier: Copier) -> Fragment:
-        """Write a whole output file, which is later published as it is and not copied once more."""
+        """Write a whole output file, which is published later as it is, without being copied again."""
         split_id, records = chosen.split.split_id, len(chosen.positions)
         name = f"{WHOLE}-{split_id}"
         begin, _, end = LAYOUTS[chosen.file.layout].around(chosen.file)
@@ -92,7 +93,7 @@ class Part:
             self._out.close()
 
     def _look_for_room(self, wanted_bytes: int) -> None:
-        """Raise OutputError if the disk lacks room; for many small files it is asked only now and then."""
+        """Raise OutputError if the disk lacks room, which is not looked up for each of many small files."""
         self._room_bytes -= wanted_bytes
         if self._room_bytes >= 0:
             return
@@ -108,11 +109,11 @@ class Part:
 
 
 class StoredPart:
-    """The part of one task as a whole file on a store; nothing is written before the first survivors come.
+    """The part of one task, as a whole file on a store. Nothing is written before the first survivors come.
 
-    Where files are not in the order of their offsets, or folders are to tell their logs, there is one for
-    each series of splits that follow one another in it and belong into one folder. A split without survivors
-    ends such a series, too: the task does not know whose it was.
+    If files are put in the order of their offsets, or go into folders that tell their logs, the part is
+    several files: one for each series of splits with successive places in the output and the same folder. A
+    split without survivors also ends such a series, as the task does not know where it belongs.
     """
 
     def __init__(self, plan: IndexPlan, files: PartFiles, task: str, copier: Copier) -> None:
@@ -122,7 +123,7 @@ class StoredPart:
         self._copier = copier
         self._opened: Sequence[BinaryIO] = ()
         self._row_groups: BinaryIO | None = None
-        self._place, self._folder = -1, ""  # of the last split
+        self._place, self._folder = -1, ""  # of the split before
         self._meter = Meter(Path(plan.folder), WRITTEN, self._name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
@@ -150,7 +151,7 @@ class StoredPart:
         self._place, self._folder = place, folder
 
     def _ready_for_next(self) -> BinaryIO:
-        """The file to write the next split's survivors to, opened and with what stands between written."""
+        """The file for the survivors of the next split, opened, and with the bytes before these written."""
         begin, between, _ = self._files.around
         if self._opened:
             self._gathered().write(between)
@@ -164,7 +165,7 @@ class StoredPart:
         return self._gathered()
 
     def _gathered(self) -> BinaryIO:
-        """The file; for row groups, a temporary one until all of them are there."""
+        """The file to write to; for Parquet's row groups, a temporary file until all of them have come."""
         return self._row_groups or self._opened[0]
 
     def close(self) -> None:

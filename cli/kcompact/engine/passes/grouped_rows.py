@@ -25,28 +25,28 @@ SIZED_SCHEMA = pa.schema(
     [
         *GROUPED_SCHEMA,
         pa.field("timestamp_ms", pa.int64()),  # of the latest record
-        pa.field("log_bytes", pa.int64()),  # likewise
+        pa.field("log_bytes", pa.int64()),  # of the latest record
     ]
 )
 
 
 def location_of(split_id: np.ndarray, record_bytes: np.ndarray, is_tombstone: np.ndarray) -> np.ndarray:
-    """Split, size and kind of a record in one long, as the offset map's columns are."""
+    """Split id, size (bytes in the dump) and tombstone flag of each record, packed into one int64."""
     return (split_id.astype(np.int64) << 32) | (record_bytes.astype(np.int64) << 1) | is_tombstone
 
 
 def split_of(location: np.ndarray) -> np.ndarray:
-    """The split id in ``location``."""
+    """The split id, from ``location``."""
     return location >> 32
 
 
 def record_bytes_of(location: np.ndarray) -> np.ndarray:
-    """The record's bytes in the dump, in ``location``."""
+    """The record's bytes in the dump, from ``location``."""
     return (location >> 1) & 0x7FFFFFFF
 
 
 def is_tombstone_of(location: np.ndarray) -> np.ndarray:
-    """Whether the record is a tombstone, in ``location``."""
+    """Whether the record is a tombstone, from ``location``."""
     return (location & 1).astype(bool)
 
 
@@ -86,4 +86,4 @@ GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, partial(_group_of_each, GROUPED_SC
 """Merges index rows into one row per (log, key)."""
 
 SIZED = KeyGrouping(SIZED_SCHEMA, _MERGE, partial(_group_of_each, SIZED_SCHEMA))
-"""As ``GROUPED``, with the latest record's columns for sizes and states; needs log_bytes in the index."""
+"""The same, with timestamp and size (log_bytes, which the index has to hold) of the latest record."""

@@ -1,4 +1,4 @@
-"""Rows of a key become one: by a compiled loop where it is loaded, else by tables of many rows."""
+"""Merges the rows of each key into one: by a compiled loop where it is loaded, else table by table."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ import pyarrow as pa
 
 from kcompact.engine.passes.offset_map import OffsetMap, loaded_map, merged_by_map
 
-# What one pass looks at, so that a worker's memory does not grow with the dump. Passes of a million rows take
-# no less time per row, and four times the memory.
+# The limits of one pass, so that a worker's memory does not grow with the dump. Passes of a million rows
+# would take no less time per row, and four times the memory.
 MOST_ROWS = 1 << 18
 MOST_BYTES = 32 << 20
-MOST_KEYS = 1 << 18  # groups held by a worker; beyond, they go on to the disk
+MOST_KEYS = 1 << 18  # groups that a worker holds; more are sent on, and may go to the disk
 _REDUCED = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 
 @dataclass(frozen=True)
 class KeyGrouping:
-    """How rows of ``schema`` that have log and key in common become one.
+    """How rows of ``schema`` with the same log and key are merged into one.
 
-    ``of_records`` makes them of index rows, one of each record with a key. ``merge`` says of each column how
-    two rows become one (``OffsetMap``).
+    ``of_records`` makes such rows from index rows, one for each record with a key. ``merge`` names for each
+    column the rule by which two rows are merged (see ``OffsetMap``).
     """
 
     schema: pa.Schema
@@ -30,7 +30,7 @@ class KeyGrouping:
     of_records: Callable[[pa.RecordBatch], pa.RecordBatch]
 
     def merged(self, batches: list[pa.RecordBatch]) -> pa.Table:
-        """One row per (log, key) of rows of all tasks, whatever their order."""
+        """One row per (log, key), from rows of any tasks in any order."""
         loop = loaded_map()
         if loop is None:
             return _merged(pa.Table.from_batches(batches, self.schema), self.merge)
@@ -40,8 +40,8 @@ class KeyGrouping:
 class KeyGrouper:
     """Merges the index rows of a task into one row per (log, key).
 
-    ``columns_before`` are columns that ``before`` gives of each row last added (``OffsetMap``). Tables cannot
-    tell these, so where they are asked for and there is no compiled code, each row is a group of its own.
+    ``columns_before`` names the columns that ``before`` tells (see ``OffsetMap``). Tables cannot tell them,
+    so where they are asked for without compiled code, each row stays a group of its own.
     """
 
     def __init__(self, grouping: KeyGrouping, columns_before: Sequence[str] = ()) -> None:
@@ -50,14 +50,17 @@ class KeyGrouper:
 
     @property
     def before(self) -> np.ndarray:
-        """``columns_before`` of the group of each row last added, before it; -1 of a group's first row."""
+        """For each row of the last ``add``, ``columns_before`` of its group before it; -1 if it is the first.
+
+        int64 of shape (columns, rows).
+        """
         if self._grouper is None:
             return np.empty((len(self._columns_before), 0), np.int64)
         return self._grouper.before
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Take index rows in; give groups out only where they grow too many to hold."""
-        if self._grouper is None:  # not before the first rows: their reader is what loads the loops
+        """Add index rows. Yields groups only when there are too many to hold."""
+        if self._grouper is None:  # made with the first rows, as reading them loads the loops
             self._grouper = self._new_grouper()
         yield from self._grouper.add(self._grouping.of_records(batch))
 
@@ -70,13 +73,13 @@ class KeyGrouper:
         )
 
     def finish(self) -> pa.Table:
-        """The groups that are left."""
+        """All groups that ``add`` has not yielded."""
         left = self._grouper.finish() if self._grouper else []
         return pa.Table.from_batches(left, self._grouping.schema)
 
 
 class _TableGrouper:
-    """For small dumps, and where there is no compiled code: merges tables of many rows."""
+    """Merges tables of many rows: for small dumps, and where there is no compiled code."""
 
     def __init__(self, merge: Mapping[str, str], columns_before: int) -> None:
         self._merge, self._columns_before = partial(_merged, merge=merge), columns_before
@@ -93,7 +96,7 @@ class _TableGrouper:
             return
         rows = self._rows.rows
         groups = self._merge(self._rows.take())
-        if 2 * groups.num_rows > rows:  # hardly any key came twice: the next rows will not bring it either
+        if 2 * groups.num_rows > rows:  # few keys came twice, so holding the groups would hardly pay
             yield from groups.to_batches()
             return
         self._groups.add(groups)
@@ -115,7 +118,7 @@ class _TableGrouper:
 
 
 class _Pending:
-    """Tables that wait until they are worth a pass."""
+    """Tables that wait until they have enough rows for a pass."""
 
     def __init__(self, most_rows: int) -> None:
         self._most_rows = most_rows
@@ -138,9 +141,9 @@ class _Pending:
 
 
 def _merged(rows: pa.Table, merge: Mapping[str, str]) -> pa.Table:
-    """One row per (log, key) of rows in any order: what the offset map does, where no loop is loaded.
+    """One row per (log, key), from rows in any order: the same as the offset map, where no loop is loaded.
 
-    Keys are told apart by the numbers that an encoding gives them: a group_by takes twice as long.
+    Keys are told apart by their numbers in a dictionary encoding; a group_by would take twice as long.
     """
     if not rows.num_rows:
         return rows
@@ -162,11 +165,11 @@ def _merged(rows: pa.Table, merge: Mapping[str, str]) -> pa.Table:
 
 
 def numbered(keys: pa.Array, log_ids: np.ndarray) -> np.ndarray:
-    """A number (int64) for each row, from 0 on without gaps, equal where log and key are."""
+    """A number (int64) for each row, from 0 on without gaps: the same for rows with the same log and key."""
     numbers: np.ndarray = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
     log_of = np.empty(int(numbers.max()) + 1, np.int64)
     log_of[numbers] = log_ids
-    if bool((log_of[numbers] == log_ids).all()):  # each key in one log: the rule, as partitions follow keys
+    if bool((log_of[numbers] == log_ids).all()):  # usual: each key is in one log, as keys decide on it
         return numbers
     known, codes = np.unique(log_ids, return_inverse=True)
     pairs = numbers * len(known) + codes
@@ -174,6 +177,6 @@ def numbered(keys: pa.Array, log_ids: np.ndarray) -> np.ndarray:
 
 
 def passes_for(batches: list[pa.RecordBatch]) -> int:
-    """In how many passes so many rows are to be looked at; one at least."""
+    """How many passes the rows of ``batches`` take, at least one."""
     rows, size = sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
     return max(-(-rows // MOST_ROWS), -(-size // MOST_BYTES), 1)

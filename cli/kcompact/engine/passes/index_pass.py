@@ -31,12 +31,12 @@ from kcompact.engine.meter import READ, Meter
 from kcompact.engine.passes.summaries import SplitSummary
 from kcompact.engine.progress import folder_watched
 
-SMALLEST_SPLIT_BYTES = 16 << 20  # below, one task: a second one costs more than it reads
+SMALLEST_SPLIT_BYTES = 16 << 20  # below, a second task would cost more than it saves
 TASKS_OF_A_MIDDLING_DUMP = 8  # of some hundred MB, whatever the number of cores
 LARGEST_SPLIT_BYTES = 256 << 20  # so that a worker groups many records before the JVM sees a row
 TASK_SHIFT = 14  # a split id is (number of its task << TASK_SHIFT) + number in the task
 MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
-FEW_FILES = 100  # so many are read anew with every task
+FEW_FILES = 100  # plans of up to so many files are unpickled anew with every task
 _PLANS_REMEMBERED = 2
 
 
@@ -46,13 +46,13 @@ class IndexPlan:
 
     files: tuple[DumpFile, ...]
     tasks: tuple[tuple[Split, ...], ...]
-    folder: str  # where tasks count how far they are
+    folder: str  # where tasks note their progress
     extra: frozenset[str] = frozenset()
     hash_secret: bytes = b""  # where ``extra`` has value_hash: equal in plans that are compared
     values_as_json: bool = False  # as ``SplitToIndex``
 
     def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
-        """The plan of many files is pickled as bytes, by which a worker finds it once unpickled."""
+        """Pickle a plan of many files as bytes, by which a worker finds the plan once it has unpickled it."""
         if len(self.files) <= FEW_FILES:
             return IndexPlan, self._values
         return _plan_in, (self._pickled,)
@@ -63,7 +63,7 @@ class IndexPlan:
 
     @cached_property
     def _pickled(self) -> bytes:
-        """The values as bytes, made once for all tasks of all stages."""
+        """The pickled values, made once for all tasks of all stages."""
         return pickle.dumps(self._values)
 
     @property
@@ -104,11 +104,11 @@ def plan_index(
     *,
     whole_files: bool = False,
 ) -> IndexPlan:
-    """Cut a dump into tasks of similar size; small neighbours (many small files) share a task.
+    """Cut a dump into tasks of similar size. Small neighbours (many small files) share a task.
 
-    Split ids ascend in the order of files and records and name their task, so that what belongs to a
-    task is found without a table. Cuts depend on the dump alone, never on the machine: they show in Avro that
-    is written anew. ``whole_files``: one split per file, whatever its size.
+    Split ids ascend in the order of files and records, and contain the number of their task, so that no table
+    is needed to find it. Cuts depend on the dump alone, never on the machine, as they show in Avro files
+    written anew. ``whole_files``: one split per file, whatever its size.
     """
     dump_bytes = sum(file.data_bytes for file in dump.files)
     wanted = dump_bytes // TASKS_OF_A_MIDDLING_DUMP + 1
@@ -130,7 +130,7 @@ def plan_index(
 
 
 def _from_anywhere(file: DumpFile) -> DumpFile:
-    """The file by its absolute path, as workers run in other folders; the cuts stay with the driver."""
+    """The file with an absolute path, as workers run in other folders, and without the driver's ranges."""
     if file.origin is not None:
         return replace(file, origin=replace(file.origin, ranges=()))
     if file.data_path.startswith("/"):
@@ -139,7 +139,7 @@ def _from_anywhere(file: DumpFile) -> DumpFile:
 
 
 class TaskReader:
-    """The splits of one task, read once; afterwards ``summaries`` (by split id) say what they hold."""
+    """The splits of one task, to be read once. Afterwards ``summaries`` (by split id) tell what they hold."""
 
     def __init__(self, plan: IndexPlan, task: int) -> None:
         self._plan = plan
@@ -176,7 +176,7 @@ class TaskReader:
         self._meter.finish()
 
     def _compared(self, rows: pa.RecordBatch, file: DumpFile) -> pa.RecordBatch:
-        """The rows with their keys as they are compared, up to the first key that cannot be."""
+        """The rows with their keys in the form to compare, up to the first key that has no such form."""
         if not file.dialect.canonical_keys:
             return rows
         notes = {split_id: summary.notes for split_id, summary in self.summaries.items()}
@@ -184,9 +184,9 @@ class TaskReader:
 
 
 def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary], *, has_offsets: bool) -> None:
-    """Count index rows, which may be of several splits, in the summary of each.
+    """Count index rows, which may be of several splits, in the summaries of their splits.
 
-    Where they have no offsets, so that their order counts, also how they follow one another in time.
+    For rows without offsets, whose order counts, steps back and forth in time are counted, too.
     """
     if not rows.num_rows:
         return
@@ -206,14 +206,14 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary], *, has_
 
 
 def _holds_any(hashes: pa.Array) -> bool:
-    """Whether one of the hashes is not that of nothing, which has no bytes."""
+    """Whether one of the hashes is not empty, as the hash of no headers is."""
     return bool(pc.any(pc.not_equal(pc.binary_length(hashes), 0)).as_py())
 
 
 def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:
-    """All parts, in their order; neighbours that are alike and fit into one window are together.
+    """All parts in their order, in groups of neighbours that are alike and fit into one window.
 
-    So small files are read many at a time, such as ten thousand of a sink.
+    This way small files, such as the ten thousand files of a sink, are read many at a time.
     """
     group: list[SplitToIndex] = []
     group_bytes = 0

@@ -15,21 +15,21 @@ _MOST_RUNS = 1 << 16  # that wait to be sorted by log
 
 
 def loaded_figures() -> ModuleType | None:
-    """The loop, where this process has it."""
+    """The compiled loop, or None if this process has not loaded it."""
     return loaded_loop("log_figures_loop")
 
 
 class LogFigures:
-    """Counts index rows by log, batch by batch. Memory follows the logs and the runs of their offsets."""
+    """Counts index rows by log, batch by batch. Memory grows with the logs and the runs of their offsets."""
 
     def __init__(self, loop: ModuleType) -> None:
         self._loop = loop
         self._logs = np.zeros(_LOGS_AT_FIRST, np.int64)
         self._figures = np.zeros((_LOGS_AT_FIRST, loop.FIGURES), np.int64)
         self._slots = np.zeros(loop.SLOTS_PER_LOG * _LOGS_AT_FIRST, np.int32)
-        self._ended = np.zeros((0, 3), np.int64)  # log's number, start and end of runs
+        self._ended = np.zeros((0, 3), np.int64)  # complete runs: number of the log, start and end
         self._state = np.zeros(2, np.int64)
-        self._runs: dict[int, OffsetRuns] = {}  # by log's number
+        self._runs: dict[int, OffsetRuns] = {}  # by the number of the log
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count index rows (INDEX_SCHEMA, any extra columns)."""
@@ -58,7 +58,7 @@ class LogFigures:
             self._slots[slot] = number
 
     def _make_room_for_runs(self, rows: int) -> None:
-        """Make room for as many runs as the next rows may complete, at most one each."""
+        """Make room for as many runs as the next rows may complete: at most one for each row."""
         if len(self._ended) - self._state[self._loop.RUNS] >= rows:
             return
         self._sort_runs()
@@ -75,7 +75,7 @@ class LogFigures:
             self._runs.setdefault(int(part[0, 0]), OffsetRuns()).add(part[:, 1:])
 
     def logs(self) -> Iterator[tuple[int, dict[str, int], np.ndarray]]:
-        """Of each log its id, figures by their names in LogSummary, and runs (offset_runs.py)."""
+        """For each log its id, its figures by their names in LogSummary, and its runs (offset_runs.py)."""
         self._sort_runs()
         loop, count = self._loop, self._state[self._loop.LOGS]
         rows = self._figures[:count].tolist()
@@ -97,7 +97,7 @@ class LogFigures:
 
 
 def _log_bytes_in(batch: pa.RecordBatch) -> np.ndarray:
-    """The log_bytes of each row, 0 where a row has none; empty if the index lacks the column."""
+    """The log_bytes of each row, 0 for a row without them; empty if the index lacks the column."""
     if "log_bytes" not in batch.schema.names:
         return np.zeros(0, np.int32)
     log_bytes: np.ndarray = batch.column("log_bytes").fill_null(0).to_numpy()

@@ -16,27 +16,29 @@ _WORD_BYTES = 8
 
 
 def loaded_map() -> ModuleType | None:
-    """The loop, where this process has it."""
+    """The compiled loop, or None if this process has not loaded it."""
     return loaded_loop("offset_map_loop")
 
 
 def key_bytes_in(batch: pa.RecordBatch) -> int:
-    """How many bytes the keys of rows have."""
+    """How many bytes the keys of rows have together."""
     _, offsets = _bytes_of(batch.column("key"))
     return int(offsets[-1] - offsets[0])
 
 
 class OffsetMap:
-    """One row per (log, key), of at most so many groups and bytes of keys; a larger key gets its room.
+    """Merges rows into groups, one per (log, key).
 
-    ``loop`` is ``loaded_map()``. There are never more than ``MOST_KEY_BYTES`` of keys.
+    It holds ``most_groups`` groups, and ``most_key_bytes`` bytes of keys, or more for a single larger key,
+    but never more than MOST_KEY_BYTES. ``loop`` is ``loaded_map()``.
 
-    Rows of ``schema`` have a column ``key``, binary, and others of int64, first of all ``log_id``. ``merge``
-    says of others how two rows are merged: ``sum``, ``min``, ``max``, or ``last``, that of the row with the
-    greatest ``last_offset``; ``second`` is the greatest ``last_offset`` but one (-1: of a single record).
+    Rows of ``schema`` have a column ``key`` (binary) and int64 columns, the first of which is ``log_id``.
+    ``merge`` names the rules by which the columns of two rows are merged: ``sum``, ``min``, ``max``;
+    ``last``, the value of the row with the greatest ``last_offset``; or ``second``, the second greatest
+    ``last_offset`` (-1 of a single record).
 
-    ``before``: of each row last added, ``columns_before`` of its group, as they were before it; -1 of the
-    first row of a group. int64 of shape (columns, rows).
+    ``before`` holds, for each row of the last ``add``, the values that ``columns_before`` of its group had
+    before it, or -1 if it is the first row of the group: int64 of shape (columns, rows).
     """
 
     before: np.ndarray
@@ -71,7 +73,7 @@ class OffsetMap:
         self._secret = np.frombuffer(os.urandom(2 * _WORD_BYTES), np.uint64)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Take rows with keys in; give all groups out where there is no room for another one."""
+        """Add rows, all of which have keys. Yields all groups when there is no room for another one."""
         keys, offsets = _bytes_of(batch.column("key"))
         rows = np.stack([batch.column(name).to_numpy() for name in self._names])
         self.before = np.full((len(self._columns_before), batch.num_rows), -1)
@@ -103,7 +105,7 @@ class OffsetMap:
         return done
 
     def finish(self) -> list[pa.RecordBatch]:
-        """All groups, none of which the map has any more."""
+        """All groups. The map is empty afterwards."""
         count, used = (self._state[place] for place in (self._loop.GROUPS, self._loop.KEY_BYTES))
         if not count:
             return []
@@ -119,7 +121,7 @@ class OffsetMap:
 def merged_by_map(
     loop: ModuleType, schema: pa.Schema, merge: Mapping[str, str], batches: list[pa.RecordBatch]
 ) -> list[pa.RecordBatch]:
-    """One row per (log, key) of all rows, whatever their order. Raises EngineError for too many keys."""
+    """One row per (log, key), from rows in any order. Raises EngineError if the keys have too many bytes."""
     rows, key_bytes = sum(batch.num_rows for batch in batches), sum(map(key_bytes_in, batches))
     offset_map = OffsetMap(loop, schema, merge, max(rows, 1), key_bytes)
     if any(out for batch in batches for out in offset_map.add(batch)):
@@ -132,7 +134,7 @@ def merged_by_map(
 
 
 def _bytes_of(keys: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The bytes of keys, none of which is null, and where each of them begins; one end more."""
+    """The bytes of keys (none is null), and where in them each key begins, with the end of the last one."""
     _, ends, data = keys.buffers()
     if ends is None:
         return np.zeros(0, np.uint8), np.zeros(1, np.int32)
@@ -141,7 +143,7 @@ def _bytes_of(keys: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _aligned_rows(rows: int, columns: int) -> np.ndarray:
-    """int64 of shape (rows, columns), which begin at a line of the processor's cache."""
+    """Uninitialised int64 of shape (rows, columns) that begin at a line of the processor's cache."""
     spare = _LINE_BYTES // _WORD_BYTES
     room = np.empty(rows * columns + spare, np.int64)
     first = -room.ctypes.data % _LINE_BYTES // _WORD_BYTES

@@ -1,4 +1,4 @@
-"""Runs of offsets: [start, end) of consecutive ones, as (n, 2) int64, ascending and apart."""
+"""Runs of consecutive offsets, [start, end), as int64 of shape (n, 2): ascending, with gaps between them."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ _SMALLEST_MERGE = 1 << 16  # of runs; fewer are not worth a pass
 
 @dataclass
 class OffsetRuns:
-    """Runs that are gathered. Memory follows what is apart, however often a dump repeats an offset."""
+    """Gathers runs. Memory grows with the number of separate runs, however often a dump repeats an offset."""
 
     _parts: list[np.ndarray] = field(default_factory=list)
     _count: int = 0
@@ -27,7 +27,7 @@ class OffsetRuns:
 
     @property
     def runs(self) -> np.ndarray:
-        """All that was added."""
+        """The union of all runs that were added."""
         return union_of(np.concatenate([NO_RUNS, *self._parts]))
 
 
@@ -41,8 +41,8 @@ def runs_of(offsets: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
 
 
 def union_of(runs: np.ndarray) -> np.ndarray:
-    """Runs in any order, overlapping or not, as runs that are ascending and apart."""
-    if len(runs) <= 1:  # of a small file, as a rule
+    """Runs in any order, overlapping or not, as runs that are ascending and have gaps between them."""
+    if len(runs) <= 1:  # usual for a small file
         return runs
     runs = runs[np.argsort(runs[:, 0], kind="stable")]
     reach = np.maximum.accumulate(runs[:, 1])
@@ -52,7 +52,7 @@ def union_of(runs: np.ndarray) -> np.ndarray:
 
 
 def count_below(runs: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """How many offsets of ``runs``, which are ascending and apart, lie below each of ``offsets`` (int64)."""
+    """How many offsets of ``runs`` (ascending, with gaps between) lie below each of ``offsets`` (int64)."""
     starts, ends = runs[:, 0], runs[:, 1]
     before = np.concatenate([[0], np.cumsum(ends - starts)])
     run = np.searchsorted(starts, offsets, side="left")  # runs that start below
@@ -75,7 +75,7 @@ def lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[i
     for start, end in runs.tolist():
         while at < len(holes) and holes[at][1] <= start:
             at += 1
-        for number in range(at, len(holes)):  # no slice: holes and runs may be many
+        for number in range(at, len(holes)):  # without a slice, as holes and runs may be many
             hole_start, hole_end = holes[number]
             if hole_start >= end:
                 break

@@ -1,4 +1,4 @@
-"""Figures of each log without compiled code: rows are brought together by log, then summed by column."""
+"""Figures of each log without compiled code: rows are ordered by log, then summed column by column."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,11 +9,11 @@ import pyarrow as pa
 from kcompact.dumps.records.record import are_tombstones
 from kcompact.engine.passes.offset_runs import OffsetRuns, runs_of
 
-_FEW_LOGS = 1 << 16  # sixteen bits are sorted by radix
+_FEW_LOGS = 1 << 16  # numbers of so many logs have 16 bits, which numpy sorts by radix
 
 
 class FiguresByBatch:
-    """Does what LogFigures does, for small dumps."""
+    """The counterpart of ``LogFigures`` without compiled code, for small dumps."""
 
     def __init__(self) -> None:
         self._figures: dict[int, dict[str, Any]] = {}
@@ -32,13 +32,13 @@ class FiguresByBatch:
             self._runs.setdefault(log_id, OffsetRuns()).add(runs)
 
     def logs(self) -> Iterator[tuple[int, dict[str, int], np.ndarray]]:
-        """Of each log its id, figures by their names in LogSummary, and runs (offset_runs.py)."""
+        """For each log its id, its figures by their names in LogSummary, and its runs (offset_runs.py)."""
         for log_id, figures in self._figures.items():
             yield log_id, figures, self._runs[log_id].runs
 
 
 def _extend(log: dict[str, Any], more: dict[str, Any]) -> None:
-    """Count rows that follow those of ``log``."""
+    """Add the figures of rows (``more``) that follow those of ``log``."""
     log["ascending"] = log["ascending"] and more["ascending"] and more["first_offset"] > log["last_offset"]
     for name in ("records", "record_bytes", "tombstones", "log_bytes"):
         log[name] += more[name]
@@ -50,9 +50,9 @@ def _extend(log: dict[str, Any], more: dict[str, Any]) -> None:
 
 
 class RowsByLog:
-    """The rows of a batch (INDEX_SCHEMA, one row at least); ``log_ids`` are those that occur.
+    """The rows of a batch (INDEX_SCHEMA, at least one row) by log. The rows of a log stay in their order.
 
-    Figures have an element for each of them. The rows of a log stay in their order.
+    ``log_ids`` are the logs that occur; figures have an element for each of them.
     """
 
     def __init__(self, batch: pa.RecordBatch) -> None:
@@ -66,12 +66,12 @@ class RowsByLog:
         self._offsets = self._column("offset")
 
     def figures(self) -> dict[str, np.ndarray]:
-        """Fields of LogSummary."""
+        """The figures of each log, by the names of their fields in LogSummary."""
         starts, offsets = self._starts, self._offsets
         timestamps = np.maximum(self._column("timestamp_ms"), -1)
         descends = np.diff(offsets, append=offsets[-1]) <= 0
         descends[starts + self._counts - 1] = False
-        # Seen as unsigned, no timestamp is the largest one.
+        # As an unsigned number, -1 (no timestamp) is the largest.
         earliest = np.minimum.reduceat(timestamps.view(np.uint64), starts)
         return {
             "records": self._counts,
@@ -86,7 +86,7 @@ class RowsByLog:
         }
 
     def _log_bytes(self) -> np.ndarray:
-        """The sum of log_bytes of each log; rows without it, or an index that lacks it, count as 0."""
+        """The sum of log_bytes of each log. Rows without a value count as 0, as does an index without it."""
         if "log_bytes" not in self._batch.schema.names:
             return np.zeros(len(self._starts), np.int64)
         log_bytes = self._ordered(self._batch.column("log_bytes").fill_null(0).to_numpy())

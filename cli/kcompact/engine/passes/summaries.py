@@ -1,6 +1,6 @@
 """Counts, offsets and notes of the records that a task indexed, for the driver.
 
-They go straight to the driver, beside the rows that go through Spark.
+They are sent straight to the driver, while rows are sent to other tasks.
 """
 
 import pickle
@@ -42,7 +42,7 @@ class LogSummary:
     null_key_offsets: list[int] = field(default_factory=list)
     min_timestamp_ms: int = -1
     max_timestamp_ms: int = -1
-    log_bytes: int = 0  # of each record alone in a batch; 0 where the index does not hold them
+    log_bytes: int = 0  # as if each record were alone in a batch; 0 where the index does not hold them
     runs: np.ndarray = field(default_factory=NO_RUNS.copy)
 
     @property
@@ -68,9 +68,9 @@ class LogSummary:
 
 
 def are_whole_seconds(logs: Iterable[LogSummary]) -> bool:
-    """Whether all logs with timestamps, if there are any, begin and end at whole seconds.
+    """Whether there are logs with timestamps, and all of these begin and end at whole seconds.
 
-    In milliseconds, the first and the last timestamp of a log are so once in a million logs.
+    If timestamps are in milliseconds, this is so by chance for one log in a million.
     """
     dated = [of_log for of_log in logs if of_log.max_timestamp_ms >= 0]
     return bool(dated) and not any(
@@ -82,7 +82,7 @@ _figures_of = attrgetter(*(of_log.name for of_log in fields(LogSummary) if of_lo
 
 
 class SplitSummary:
-    """Adds up the index rows of one split, batch by batch: by a compiled loop where it is loaded."""
+    """Adds up the index rows of one split, batch by batch, with a compiled loop where it is loaded."""
 
     def __init__(self, split_id: int, notes: SplitNotes) -> None:
         self.split_id = split_id
@@ -113,7 +113,7 @@ class SplitSummary:
             self._keyless[log_id] = [count + len(of_log), *examples[:NULL_KEY_EXAMPLES]]
 
     def logs(self) -> list[LogSummary]:
-        """One summary per log seen, with its runs; worked out once for all rows so far."""
+        """A summary, with runs, of each log in the rows so far. It is computed once until more rows come."""
         if self._logs is None:
             self._logs = [self._summary(*log) for log in (self._figures.logs() if self._figures else ())]
         return self._logs
@@ -127,7 +127,7 @@ class SplitSummary:
 
 
 def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
-    """The summaries of a task's splits as bytes (``unpacked``). Runs can be as many as the records."""
+    """The summaries of a task's splits as bytes, for ``unpacked``. There can be as many runs as records."""
     splits = list(splits)
     logs = [log for split in splits for log in split.logs()]
     runs = [log.runs if with_runs else NO_RUNS for log in logs]
@@ -144,12 +144,12 @@ RUNS = "runs"
 
 
 def to_second_pass(task: int, receivers: int, summaries: bytes) -> tuple[int, Block]:
-    """A task's packed summaries, by way of one of the tasks that its rows go to (``passed_on``)."""
+    """A task's packed summaries for its second pass, by way of a task of the next stage (``passed_on``)."""
     return task % receivers, Block(RUNS, pickle.dumps((task, summaries)))
 
 
 def passed_on(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
-    """The summaries among blocks, on to the task that they are of."""
+    """Send the summaries among ``blocks`` (``to_second_pass``) on to the second pass of their task."""
     for block in blocks:
         if block.kind == RUNS:
             task, content = pickle.loads(block.content)  # noqa: S301  pickled by ``to_second_pass``
@@ -157,7 +157,7 @@ def passed_on(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
 
 
 def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
-    """The summaries of some tasks' splits, and the notes of each split, both by split."""
+    """The summaries of some tasks' splits, in the order of splits, and the notes of each split, by its id."""
     logs: list[LogSummary] = []
     notes: dict[int, SplitNotes] = {}
     for content in contents:
@@ -171,12 +171,12 @@ def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, Spl
 
 
 def log_names(summaries: Iterable[LogSummary]) -> set[LogName]:
-    """Every log with a record."""
+    """The names of all logs that have a record."""
     return {part.log for part in summaries}
 
 
 def merged(parts: Iterable[LogSummary]) -> dict[int, LogSummary]:
-    """Each log over all its splits, which come in their order, by log id; without runs."""
+    """The summary of each log over all its splits, which come in their order, by log id; without runs."""
     logs: dict[int, LogSummary] = {}
     for part in parts:
         if part.log_id in logs:

@@ -1,4 +1,4 @@
-"""Files that count as several logs by their names, although their offsets show that they are one log."""
+"""Files that count as several logs by their names, although their offsets show that they are of one log."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -18,10 +18,10 @@ _STEPS_TO_NEXT = 16  # a compacted log continues after a gap of some offsets
 
 @dataclass
 class _Piece:
-    """The records of one log whose topic or partition, or both, only the name of a file says."""
+    """The records of one log whose topic or partition, or both, only the name of a file tells."""
 
     path: str
-    only_named: tuple[str, ...]
+    only_named: tuple[str, ...]  # "topic", "partition"
     first_offset: int
     last_offset: int
     records: int = 0
@@ -33,14 +33,14 @@ class _Piece:
 
     @property
     def step(self) -> int:
-        """How far its records lie apart, on the average."""
+        """The average distance of its records, in offsets."""
         return (self.last_offset - self.first_offset) // self.records + 1
 
 
 def refuse_torn_logs(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where a file's offsets continue those of another log: ``xaa``, ``xab`` of split.
+    """Raise InputError where a file's offsets continue those of another log: ``xaa`` and ``xab`` of split(1).
 
-    As two logs neither would supersede the other's keys, and deletes in one would not reach the other.
+    If they were taken for two logs, records and deletes of one would not supersede records of the other.
     """
     for pieces in _alike(dump, plan, summaries):
         by_end = sorted(pieces, key=lambda piece: piece.last_offset)

@@ -1,1 +1,1 @@
-"""The start of Java and of Spark's workers: whatever makes it quick."""
+"""Starts Java and Spark's workers, quickly."""

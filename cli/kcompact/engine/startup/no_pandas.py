@@ -1,8 +1,8 @@
-"""pyarrow and PySpark without pandas, whose import takes 0.3 s and more.
+"""Keeps pyarrow and PySpark from importing pandas, which takes 0.3 s and more.
 
 pyarrow imports it for the first array that it makes, to see whether its input is an object of pandas. PySpark
 imports it (with unittest and its own test utilities) for the first value that it hands to Java, to see
-whether that is numpy's. kcompact passes neither kind.
+whether the value is one of numpy. kcompact passes neither.
 """
 
 import sys
@@ -25,7 +25,7 @@ class _NoPandas(MetaPathFinder):
 
 
 def keep_pandas_out() -> None:
-    """Have pyarrow look for pandas now, for the only time, and find none; others may still import it."""
+    """Let pyarrow look for pandas now, which it does only once, and find none. Others can still import it."""
     import pyarrow as pa
 
     finder = _NoPandas()
@@ -37,7 +37,7 @@ def keep_pandas_out() -> None:
 
 
 def drop_numpy_converters() -> None:
-    """Have PySpark hand values to Java without asking whether they are numpy's (as of PySpark 4.3)."""
+    """Let PySpark hand values to Java without checking whether they are numpy's (as of PySpark 4.3)."""
     from py4j.protocol import INPUT_CONVERTER
     from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 

@@ -1,4 +1,4 @@
-"""``pyspark.daemon``, whose workers have imported what ours need when they are forked.
+"""A ``pyspark.daemon`` that imports the modules that our tasks need before it forks its workers.
 
 It serves this machine only (``spark.python.daemon.module``); workers of a cluster are PySpark's own.
 """
@@ -27,18 +27,18 @@ _serve = daemon.worker
 
 
 def _serve_collecting(connection: socket.socket, authenticated: bool) -> int:
-    """Runs in a worker, for each of its tasks."""
+    """Turn garbage collection on again in a worker; called for each of its tasks."""
     gc.enable()
     return _serve(connection, authenticated)
 
 
 def load() -> None:
-    """Import what all workers share: in the daemon, before it forks any.
+    """Import the modules that all workers share. This is done in the daemon, before it forks any worker.
 
-    None of it may start a thread: a process with threads cannot be forked safely. Arrow's jemalloc would.
+    No module may start a thread, as a process with threads cannot be forked safely. Arrow's jemalloc would.
     """
     gc.disable()  # nothing that is imported becomes garbage
-    # Spark puts a jar of its own first, where nothing of Python is; to look for a package's version lists it.
+    # Spark puts one of its jars first. It holds nothing for Python, but a lookup of a version would list it.
     sys.path[:] = [entry for entry in sys.path if not entry.endswith(".jar")]
     for layout in _words_in(LAYOUTS):
         load_loops(layout, compile_now=False)
@@ -46,13 +46,13 @@ def load() -> None:
     for module in _NEEDED_SOON:
         importlib.import_module(module)
     keep_pandas_out()
-    # Of a small run its command's modules take a twentieth, if each worker imports them.
+    # If each worker imported the modules of its command, that would take a twentieth of a small run's time.
     for module in _words_in(WORKER_MODULES):
         importlib.import_module(module)
     arrow: Any = importlib.import_module("pyarrow")
-    # Arrow's own pool keeps what it once had: 100 MB more for each worker, and no time saved.
+    # Arrow's own pool does not give memory back: 100 MB more for each worker, and no time saved.
     arrow.set_memory_pool(arrow.system_memory_pool())
-    gc.freeze()  # PySpark collects garbage after each task: not in all modules, whose memory workers share
+    gc.freeze()  # PySpark collects garbage after each task; this spares the modules' memory, which is shared
 
 
 def _words_in(variable: str) -> list[str]:
@@ -60,6 +60,6 @@ def _words_in(variable: str) -> list[str]:
 
 
 def serve() -> None:
-    """Fork workers as Java asks for them on standard input, until that ends."""
+    """Fork workers as Java asks for them on standard input, until the input ends."""
     vars(daemon)["worker"] = _serve_collecting
     daemon.manager()

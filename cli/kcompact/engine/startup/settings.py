@@ -17,12 +17,12 @@ _LEAST_HEAP_MIB = 512
 _LITTLE_SPILLED_BYTES = 64 << 20  # of input
 
 
-# With fewer receivers than this, Spark makes a serializer for each receiver of each task. For thirty of them
-# that was half of the CPU time that Java spent on carrying blocks.
+# Below this number of receivers, Spark makes a serializer for each receiver of each task. With thirty
+# receivers that was half of the CPU time that Java spent on carrying blocks.
 CARRYING = {"spark.shuffle.sort.bypassMergeThreshold": "1"}
 """How Spark carries blocks, on this machine and on clusters."""
 
-# Blocks come packed (engine/blocks.py); between machines, what is saved by packing them again may count.
+# Blocks are compressed already (engine/blocks.py); only between machines it may pay to compress them again.
 _CARRYING_ON_ONE_DISK = {"spark.shuffle.compress": "false"}
 
 
@@ -40,7 +40,7 @@ class SessionOptions:
     conf: tuple[tuple[str, str], ...] = ()  # Spark's settings, by name, as the user gave them
 
     def __post_init__(self) -> None:
-        """Raises EngineError for a heap that cannot do, also where a session is borrowed."""
+        """Raises EngineError for a heap that is too small, even if the session is the caller's own."""
         if self.driver_memory is not None:
             _refuse_heap(self.driver_memory)
 
@@ -58,7 +58,7 @@ class SessionOptions:
 
 
 def _refuse_heap(size: str) -> None:
-    """Raise EngineError for a heap below what Spark accepts, 450 MiB, of which Java counts only a part."""
+    """Raise EngineError for a heap that Spark refuses: it wants 450 MiB, and Java counts only a part."""
     match = _SIZE.fullmatch(size)
     if match is None:
         raise EngineError(
@@ -71,7 +71,7 @@ def _refuse_heap(size: str) -> None:
 
 
 def properties_of(options: SessionOptions) -> dict[str, str]:
-    """Spark's properties for a Java of ours. Raises EngineError for a master that is not known."""
+    """Spark's properties for a Java that we start. Raises EngineError for a master that is not known."""
     properties = {
         "spark.app.name": "kcompact",
         "spark.master": tried_again(options.master or "local[*]"),
@@ -87,7 +87,7 @@ def properties_of(options: SessionOptions) -> dict[str, str]:
     if not options.is_elsewhere:
         properties |= _CARRYING_ON_ONE_DISK
     if options.master_kind is MasterKind.LOCAL_CLUSTER:
-        # The start-up cache is for a class path that begins like this.
+        # Java takes the start-up cache only if the class path begins like this.
         properties["spark.executor.extraClassPath"] = os.pathsep.join(map(str, class_path()))
     if not options.is_elsewhere:
         properties["spark.python.daemon.module"] = DAEMON_MODULE
@@ -97,7 +97,7 @@ def properties_of(options: SessionOptions) -> dict[str, str]:
 
 
 def spill_root(input_bytes: int) -> Path:
-    """Where a run's temporary folder goes: a disk, not memory, if much may have to be spilled."""
+    """The folder for a run's temporary folder: on a disk, not in memory, if much may have to be spilled."""
     usual = Path(tempfile.gettempdir())
     if "TMPDIR" in os.environ or input_bytes <= _LITTLE_SPILLED_BYTES or not _is_in_memory(usual):
         return usual
@@ -108,7 +108,7 @@ def spill_root(input_bytes: int) -> Path:
 def _is_in_memory(folder: Path) -> bool:
     """Whether the folder's file system is a tmpfs, as far as this system tells."""
     try:
-        lines = Path("/proc/mounts").read_bytes().split(b"\n")[:-1]  # a mount may be called anything
+        lines = Path("/proc/mounts").read_bytes().split(b"\n")[:-1]  # bytes: a mount can have any name
     except OSError:
         return False
     mounts = [os.fsdecode(line).split(" ") for line in lines]

@@ -1,4 +1,4 @@
-"""PySpark's own words over a Java that is gone, kept off the screen: ours say in a sentence what counts."""
+"""Keeps PySpark's messages about a Java that is gone off the screen: kcompact has a sentence for that."""
 
 import logging
 import warnings
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _QUIET = logging.NullHandler()
-"""py4j logs a traceback when Java is gone, also long after a run, as its objects are collected."""
+"""For py4j, which logs a traceback when Java is gone, even long after a run, as its objects are collected."""
 
 
 def keep_py4j_quiet() -> None:
-    """For the rest of the process; handlers that the caller has set up still get everything."""
+    """Keep py4j's log off the screen from now on. Handlers that the caller has set up still get it all."""
     logging.getLogger().addHandler(_QUIET)
 
 

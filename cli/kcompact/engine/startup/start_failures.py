@@ -1,4 +1,4 @@
-"""Why Spark did not start: Java's own words in a sentence, and a hint at whatever may be to blame."""
+"""Why Spark did not start: Java's own message in a sentence, and a hint at possible causes."""
 
 import locale
 import os
@@ -16,16 +16,16 @@ Settings = tuple[tuple[str, str], ...]
 
 _FEW_FILES = 1024  # open at once; Java alone opens some 300
 _NO_THREAD = ("unable to create native thread", "can't start new thread")
-_FEW_ADDRESSES = 4 << 30  # Java reserves 1 GiB for its heap, another for classes, and more
-_ROOM_BYTES = 4096  # a block: less than Java writes before it answers
+_FEW_ADDRESSES = 4 << 30  # bytes: Java reserves 1 GiB for its heap, another for classes, and more
+_ROOM_BYTES = 4096  # a block of the disk: less than Java writes before it answers
 _SUSPECTS_NAMED = 5
 _LONGEST_REASON = 300
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 _SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception", "Run with --help")
 _SAID_AT_A_CRASH = "# "
-_SAID_BY_SPARKS_SCRIPT = "CMD: bad array subscript"  # of Java's options, when there was no Java to print them
+_SAID_BY_SPARKS_SCRIPT = "CMD: bad array subscript"  # when Java ended before it printed its command
 _OF_KUBERNETES = "KubernetesClientException: "
-_BEFORE_THE_ANSWER = " Received status: "  # whole, as an object of Java's
+_BEFORE_THE_ANSWER = " Received status: "  # before the whole answer, printed as a Java object
 _KUBECTLS_SETTINGS = (
     "kubectl's settings count (KUBECONFIG, else ~/.kube/config), --conf spark.kubernetes.namespace=... and"
     " spark.kubernetes.authenticate...; --verbose shows Spark's whole log"
@@ -34,7 +34,7 @@ _THREAD_AND_PACKAGE = re.compile(r'(Exception in thread "[^"]*" |Caused by: )?([
 
 
 def refuse_odd_names(temporary_root: Path, java: Path) -> None:
-    """Raise EngineError where Java would not find a folder: it takes names as the locale spells them."""
+    """Raise EngineError for names that Java or Spark would misread: Java decodes them as the locale says."""
     if "," in str(temporary_root):
         raise EngineError(
             f"{temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
@@ -56,7 +56,7 @@ def refuse_odd_names(temporary_root: Path, java: Path) -> None:
 
 
 def require_room(folder: Path) -> None:
-    """Raise OutputError where the private folder of a run takes no more files."""
+    """Raise OutputError if no more files can be written in the private folder of a run."""
     probe = folder / "room"
     with disk.explained(folder_outside(probe)):
         try:
@@ -66,7 +66,7 @@ def require_room(folder: Path) -> None:
 
 
 def not_started(cause: str, settings: Settings) -> EngineError:
-    """The error to raise."""
+    """The error to raise where Spark did not start, with a hint. ``cause`` is Java's message."""
     if _OF_KUBERNETES in cause:
         reason = cause.partition(_BEFORE_THE_ANSWER)[0]
         return EngineError(f"Kubernetes refuses: {reason[:_LONGEST_REASON]}", hint=_KUBECTLS_SETTINGS)
@@ -76,7 +76,7 @@ def not_started(cause: str, settings: Settings) -> EngineError:
 
 
 def no_more_threads(text: str) -> EngineError | None:
-    """The error where these words are Java's or Python's on a limit of threads; None: they are not."""
+    """The error if ``text`` is Java's or Python's message about a limit of threads, else None."""
     if not any(words in text for words in _NO_THREAD):
         return None
     return EngineError(
@@ -86,20 +86,20 @@ def no_more_threads(text: str) -> EngineError | None:
 
 
 def all_words(log: Path) -> str:
-    """All that Java said; empty where its log is gone."""
+    """All that Java has printed, empty if its log is gone."""
     return log.read_text(errors="replace") if log.exists() else ""
 
 
 def last_words(log: Path) -> str:
-    """The last thing that Java said about why it ended; empty if it said nothing."""
+    """The last line in which Java told why it ended, empty if there is none."""
     lines = all_words(log).strip().splitlines()
     crash = [line.removeprefix(_SAID_AT_A_CRASH) for line in lines if line.startswith(_SAID_AT_A_CRASH)]
-    reasons = crash[:1] or [line for line in lines if _is_reason(line)]  # the last of a crash names a file
+    reasons = crash[:1] or [line for line in lines if _is_reason(line)]  # a crash tells its reason first
     return without_package(reasons[-1]) if reasons else ""
 
 
 def without_package(text: str) -> str:
-    """Java's words on an exception, without the package that its class is in."""
+    """Java's text about an exception, without the package of the exception's class."""
     return _THREAD_AND_PACKAGE.sub("", text, count=1) if _THREAD_AND_PACKAGE.match(text) else text
 
 
@@ -109,7 +109,7 @@ def _is_reason(line: str) -> bool:
 
 
 def too_few_addresses() -> str | None:
-    """In words, that this process may address less memory than Java needs; None: it may."""
+    """A sentence if this process may address less memory than Java needs, else None."""
     most_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
     if not 0 <= most_bytes < _FEW_ADDRESSES:
         return None

@@ -1,9 +1,10 @@
-"""Daemons that fork Spark's Python workers, forked themselves from a process that the driver starts early.
+"""Daemons that fork Spark's Python workers, themselves forked from a process that the driver starts early.
 
-It imports PySpark, numba and the loops while the driver waits for Java. Java, or each executor on this
-machine, starts its daemon only once it has a task; that process (``spark.python.daemon.module``) then only
-hands over its streams and its environment, and ends with the daemon that is forked for it. If the early
-process is not there, or fails, it is the daemon.
+The early process imports PySpark, numba and the loops while the driver waits for Java. Java, or each executor
+on this machine, starts a daemon (``spark.python.daemon.module``) only once it has a task. That process then
+only hands its streams and its environment over to a daemon that the early process forks for it, and ends with
+this daemon. If there is no early process, or it fails, the process that Java has started is the daemon
+itself.
 """
 
 import json
@@ -19,13 +20,13 @@ from pathlib import Path
 
 DAEMON_MODULE = "kcompact.engine.startup.worker_daemon"
 SOCKET_VARIABLE = "KCOMPACT_DAEMON_SOCKET"
-"""Names the early process's socket, in the run's own folder, which nobody else can look into."""
+"""Names the socket of the early process; it lies in the run's own folder, which nobody else can open."""
 _WORKER_MODULE = "pyspark.worker"
 _EARLY = "--early"
 _GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": f"{1 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{8 << 20}"}
-"""For glibc, read as a process starts: the memory of large arrays is given back once they are freed.
+"""Settings that glibc reads as a process starts: they make it give back the memory of large freed arrays.
 
-Without them it keeps up to 64 MB, and what was freed between smaller objects.
+Without them glibc keeps up to 64 MB, and the freed memory between smaller objects.
 """
 _STREAMS = (0, 1, 2)
 _CARRIER = b"s"  # streams are sent beside at least one byte
@@ -34,9 +35,10 @@ _READY = b"r"
 
 @contextmanager
 def early_daemon(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """Start the early process of a run, killed at the end; daemons and workers end when their Java does.
+    """Start the early process of a run, and kill it at the end. Daemons and workers end when their Java does.
 
-    ``folder`` is the run's own. Nothing is started where the socket's name would be too long for one.
+    ``folder`` is the run's own. Nothing is started if the path of the socket is longer than a socket's may
+    be.
     """
     try:
         process = _started(folder, environment)
@@ -67,7 +69,7 @@ def _started(folder: Path, environment: Mapping[str, str]) -> "subprocess.Popen[
 
 
 def _fork_daemons(listener: socket.socket) -> bool:
-    """Fork a daemon for each process that hands over: True in the daemon, False once the driver ends."""
+    """Fork a daemon for each process that hands over. True in a daemon, False here once the driver ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         ready, _, _ = select.select([listener.fileno(), 0], [], [])
@@ -82,7 +84,7 @@ def _fork_daemons(listener: socket.socket) -> bool:
 
 
 def _take_over(connection: socket.socket) -> None:
-    """Get the streams and the environment of what Java started."""
+    """Take over the streams and the environment of the process that Java has started."""
     _, descriptors, _, _ = socket.recv_fds(connection, len(_CARRIER), len(_STREAMS))
     with connection.makefile("rb") as environment:
         variables = json.load(environment)
@@ -96,7 +98,7 @@ def _take_over(connection: socket.socket) -> None:
 
 
 def _hand_over() -> bool:
-    """Give this process's streams to a new daemon and wait for its end; False where there is none."""
+    """Hand the streams of this process over to a new daemon, and wait for its end; False if there is none."""
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(os.environ.get(SOCKET_VARIABLE, ""))
@@ -108,7 +110,7 @@ def _hand_over() -> bool:
         except OSError:
             return False
         for stream in _STREAMS:
-            os.close(stream)  # whoever is at their other ends meets the daemon alone
+            os.close(stream)  # so that only the daemon holds them
         connection.recv(1)
     return True
 

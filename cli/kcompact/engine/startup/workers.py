@@ -1,7 +1,7 @@
-"""Waking the first Python worker while Spark still starts: it takes as long to come up as Spark's context.
+"""Starts the first Python worker while Spark still starts: a worker takes as long as Spark's context.
 
-Spark keeps idle workers by their environment. This one has the environment that tasks ask for (as of Spark
-4.3, ``BasePythonRunner.compute``); if it ever differs, the worker is simply not used.
+Spark looks idle workers up by their environment. This worker has the environment that tasks ask for (as of
+Spark 4.3, ``BasePythonRunner.compute``); if tasks ever ask for another one, it is simply not used.
 """
 
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LAYOUTS = "KCOMPACT_LAYOUTS"  # the variable with the layouts whose loops workers will need
 WORKER_MODULES = "KCOMPACT_WORKER_MODULES"  # the variable with the modules that their tasks will need
 _WORKER_MODULE = "pyspark.worker"
-_SECONDS = 20  # by then the first task has a worker of its own
+_SECONDS = 20  # after which the first task starts a worker of its own
 WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
@@ -36,17 +36,17 @@ _waking: list[threading.Thread] = []  # at most one
 
 
 def wake_worker(gateway: "JavaGateway") -> None:
-    """Have a worker started on a thread, as soon as the context that is being built can start one."""
+    """Start a worker, from a thread, as soon as the context that is being built can start one."""
     waking = threading.Thread(target=_wake, args=(gateway,), name="wake-worker", daemon=True)
     waking.start()
     _waking[:] = [waking]
 
 
 def wait_for_worker() -> None:
-    """Until the worker is there, if one is being woken; to be called before a job starts.
+    """Wait until the worker is there, if one is being started. To be called before a job.
 
-    Tasks that come before it would have workers of their own, and it would be one more: 70 to 140 MB. They
-    would not start sooner, as they wait for the same daemon.
+    Tasks that come before it would start workers of their own, so that it would be one worker too many: 70 to
+    140 MB. They would not start sooner, as they wait for the same daemon.
     """
     while _waking:
         _waking.pop().join(_SECONDS)
@@ -60,14 +60,14 @@ def _wake(gateway: "JavaGateway") -> None:
         if spark.has_folders():
             spark.start_and_release_worker()
     except (Py4JError, OSError):
-        return  # Java is gone, or this worker is not to be: tasks start their own
+        return  # Java is gone, or this worker cannot be started: tasks start their own
 
 
 class _SparkEnv:
     """Spark's ``SparkEnv``, called through method handles.
 
-    py4j looks at all methods of a class before it calls one, and one of this class names a class of protobuf,
-    which PySpark's jars lack. A handle looks at its own method only.
+    py4j inspects all methods of a class before it calls one, and one method of this class refers to a class
+    of protobuf, which PySpark's jars lack. A method handle refers to its own method only.
     """
 
     def __init__(self, vm: Any) -> None:
@@ -76,7 +76,7 @@ class _SparkEnv:
         self._lookup = vm.java.lang.invoke.MethodHandles.publicLookup()
 
     def has_folders(self) -> bool:
-        """Wait until there is one whose block manager knows its folders; False if none comes."""
+        """Wait for a ``SparkEnv`` whose block manager knows its folders; False if there is none in time."""
         get = self._lookup.findStatic(self._class, "get", self._signature(self._class))
         block_manager = self._method("blockManager", self._class_of("org.apache.spark.storage.BlockManager"))
         deadline = time.monotonic() + _SECONDS
@@ -90,7 +90,7 @@ class _SparkEnv:
         return False
 
     def start_and_release_worker(self) -> None:
-        """Have one worker started, and put it where the first task looks for an idle one."""
+        """Start one worker, and put it where the first task looks for an idle one."""
         text, variables = self._class_of("java.lang.String"), self._class_of("scala.collection.immutable.Map")
         flag = self._vm.java.lang.Boolean.TYPE
         pair = self._class_of("scala.Tuple2")

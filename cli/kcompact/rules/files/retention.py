@@ -8,11 +8,14 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.range import LogBounds
 
 Retained = tuple[tuple[SegmentState, ...], LogBounds]
-"""The segments that stay, and the bounds of the log, which may start later now."""
+"""The segments that stay, and the bounds of the log, whose start may have moved."""
 
 
 def delete_old_segments(segments: Sequence[SegmentState], bounds: LogBounds, policy: Policy) -> Retained:
-    """Delete below the log start, by size, then by time; each stops at the first segment that stays (R53)."""
+    """Delete segments below the log start offset, then by size, then by time (R53).
+
+    Each of the three begins at the oldest segment and stops at the first one that stays.
+    """
     starts = [segment.base_offset for segment in segments[1:]]
     below_start = sum(base <= bounds.log_start_offset for base in starts)
     left, bounds = _without(segments, below_start, bounds, policy)
@@ -21,7 +24,7 @@ def delete_old_segments(segments: Sequence[SegmentState], bounds: LogBounds, pol
 
 
 def _beyond_size(segments: Sequence[SegmentState], policy: Policy) -> int:
-    """Oldest segments that the excess over ``retention.bytes`` covers whole."""
+    """How many of the oldest segments the excess over ``retention.bytes`` covers as a whole."""
     if policy.retained_bytes is None:
         return 0
     excess = sum(segment.size_bytes for segment in segments) - policy.retained_bytes
@@ -35,7 +38,10 @@ def _beyond_size(segments: Sequence[SegmentState], policy: Policy) -> int:
 
 
 def _beyond_age(segments: Sequence[SegmentState], policy: Policy) -> int:
-    """Oldest segments older than ``retention.ms``; one without any timestamp counts as written now."""
+    """How many of the oldest segments are older than ``retention.ms``.
+
+    A segment without any timestamp counts as written now.
+    """
     limit_ms = policy.retained_from_ms
     if limit_ms is None:
         return 0
@@ -51,11 +57,11 @@ def _leading(segments: Sequence[SegmentState], goes: Callable[[SegmentState], bo
 
 
 def _without(segments: Sequence[SegmentState], count: int, bounds: LogBounds, policy: Policy) -> Retained:
-    """The segments without the ``count`` oldest ones, and the bounds of the log then."""
+    """The segments without the ``count`` oldest ones, and the bounds of the log afterwards."""
     left = tuple(segments[count:])
     if count == 0:
         return left, bounds
-    if not left:  # the active segment goes too, after a roll
+    if not left:  # the active segment goes, too: a broker rolls it first, which opens an empty one
         left = (SegmentState(bounds.log_end_offset, 0, mtime_ms=policy.now_ms),)
     start_offset = max(bounds.log_start_offset, left[0].base_offset)
     return left, replace(bounds, log_start_offset=start_offset)

@@ -1,4 +1,4 @@
-"""Segments and their batches, where batches are known."""
+"""The segments of a log as its batches make them, where batches are known."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,9 +22,10 @@ from kcompact.rules.rewriting import LogRows
 
 @dataclass(frozen=True)
 class SegmentContent:
-    """The batches of a segment so far, as range, ratio, merging and retention see them.
+    """The batches of a segment so far, summed up for range, ratio, merging and retention.
 
-    On closing, its time index gets one more entry if a newer timestamp was met than the last one's.
+    When a segment is closed, its time index gets one more entry if a timestamp is newer than that of the last
+    entry.
     """
 
     base_offset: int
@@ -61,9 +62,10 @@ class SegmentContent:
 def segment_contents(
     batches: Batches, bases: Longs, interval_bytes: int, before: SegmentContent | None
 ) -> list[SegmentContent]:
-    """The content of segments in a stretch of a log, in order, those without batches left out.
+    """The contents of the segments in a stretch of a log, in order. Segments without batches are left out.
 
-    ``bases`` are those of all segments, ``before`` is the last one of the stretch before.
+    ``bases`` holds the base offsets of all segments of the log. ``before``, the last content of the stretch
+    before, comes first in the result; batches of this stretch that belong to its segment are added to it.
     """
     contents = [] if before is None else [before]
     if not len(batches):
@@ -81,9 +83,10 @@ def segment_contents(
 
 
 def all_batches(batches: Batches, records: LogRows) -> Batches:
-    """The known batches, and one for each record that none of them holds (the dump may be younger).
+    """The known batches, and a batch for each record that none of them holds, in the order of offsets.
 
-    Where nothing tells a batch's delete horizon, it is the one that is remembered of its tombstones (R26).
+    The dump may be younger than the list of batches. A batch whose delete horizon is not known gets the
+    horizon that is remembered for its tombstones (R26).
     """
     rows, owners = records.rows, records.owners(batches)
     is_alone = owners < 0
@@ -116,7 +119,7 @@ def all_batches(batches: Batches, records: LogRows) -> Batches:
 
 
 def with_segments_of_batches(context: LogContext) -> LogContext:
-    """With the segments of its batches, where these alone say in which segment each of them is."""
+    """``context`` with the segments that its batches name, unless segments are given."""
     sizes_bytes = None if context.batches is None else context.batches.segment_bytes
     if context.segments is not None or sizes_bytes is None:
         return context
@@ -124,10 +127,10 @@ def with_segments_of_batches(context: LogContext) -> LogContext:
 
 
 def without_vague_times(context: LogContext, seen: Collection[int]) -> LogContext:
-    """The log, in which segments that hold bytes, but no record of the dump, have no file time.
+    """``context`` without the file times of segments that hold bytes, but no record of the dump.
 
-    ``seen``: the base offsets of segments with records. Of the others the timestamps of their markers count
-    (R2), which nobody can tell, and not when their files were written.
+    ``seen`` holds the base offsets of segments with records. The others hold markers, whose timestamps count
+    (R2) instead of the time at which the file was written; but these timestamps are not known.
     """
     segments = context.segments and tuple(
         replace(segment, mtime_ms=None) if segment.size_bytes and segment.base_offset not in seen else segment
@@ -137,7 +140,10 @@ def without_vague_times(context: LogContext, seen: Collection[int]) -> LogContex
 
 
 def known_mtimes(context: LogContext) -> dict[int, int | None] | None:
-    """When each segment's file was written, by ascending base offset; None: each batch is its own segment."""
+    """The file time of each segment by ascending base offset, None where it is not known.
+
+    None instead of a dict where segments are not known, and each batch counts as one.
+    """
     if context.segments is not None:
         return {segment.base_offset: segment.mtime_ms for segment in context.segments}
     if context.batches is None or context.batches.segment_bytes is None:
@@ -148,6 +154,9 @@ def known_mtimes(context: LogContext) -> dict[int, int | None] | None:
 def segment_states(
     contents: Iterable[SegmentContent], mtimes_ms: Mapping[int, int | None]
 ) -> list[SegmentState]:
-    """All segments, those without batches too, in order; ``mtimes_ms`` by ascending base offset."""
+    """The states of all segments in order, including those without batches.
+
+    ``mtimes_ms`` holds the file time of every segment, by ascending base offset.
+    """
     by_base = {content.base_offset: content for content in contents}
     return [by_base.get(base, SegmentContent(base)).state(mtime_ms) for base, mtime_ms in mtimes_ms.items()]

@@ -1,4 +1,4 @@
-"""Where unknown segments end: rolled as a broker would have rolled them (``LogSegment.shouldRoll``, R4)."""
+"""Segments that are not known, rolled as a broker would have rolled them (``LogSegment.shouldRoll``, R4)."""
 
 from dataclasses import dataclass, replace
 
@@ -31,7 +31,7 @@ class RollSettings:
 
     @property
     def index_may_fill(self) -> bool:
-        """Whether an index can be full before the segment is: an entry stands for more than an interval."""
+        """Whether an index can be full before the segment is, with one entry at most for each interval."""
         entries = self.segment_bytes // max(self.index_interval_bytes, 1) + 1
         return entries >= min(self.most_offset_entries, self.most_time_entries)
 
@@ -42,12 +42,12 @@ class RollSettings:
 
     @property
     def most_time_entries(self) -> int:
-        """Entries that fill a time index: one fewer than fit, the last place is kept for closing."""
+        """Entries that fill a time index: one fewer than it holds, as closing the segment may add one."""
         return self.segment_index_bytes // TIME_INDEX_ENTRY_BYTES - 1
 
 
 def roll_settings(policy: Policy) -> RollSettings:
-    """The settings of a topic; jitter is taken as none."""
+    """The settings of a topic, with no jitter."""
     return RollSettings(
         segment_bytes_of(policy),
         roll_limit_ms(policy),
@@ -58,7 +58,10 @@ def roll_settings(policy: Policy) -> RollSettings:
 
 @dataclass(frozen=True)
 class Appends:
-    """Ascending appends to one log, batches or records that count as one each, as columns of one length."""
+    """Appends to one log in ascending order, as columns of equal length.
+
+    An append is a batch or, where batches are not known, a record that counts as one.
+    """
 
     offsets: Longs
     timestamps_ms: Longs
@@ -66,7 +69,7 @@ class Appends:
 
 
 class Roller:
-    """Rolls one log whose appends are fed piece by piece, in ascending order."""
+    """Rolls the segments of one log. Its appends are fed piece by piece, in ascending order."""
 
     def __init__(self, settings: RollSettings) -> None:
         self._settings = settings
@@ -82,7 +85,7 @@ class Roller:
         if not len(appends.offsets):
             return []
         ends = np.cumsum(appends.sizes_bytes)
-        begins_at = -self._size_bytes  # of the present segment, on the scale of ``ends``
+        begins_at = -self._size_bytes  # where the current segment begins, on the scale of ``ends``
         starts: list[int] = []
         start = 0 if self._base_offset is None else self._next_start(appends, ends, 0, begins_at)
         while start < len(ends):
@@ -94,39 +97,45 @@ class Roller:
         return starts
 
     def _begin(self, appends: Appends, start: int) -> None:
-        """The first append of a segment, which never rolls whatever its size."""
+        """Begin a segment with its first append, which it takes whatever the size of that append."""
         self._base_offset = int(appends.offsets[start])
         self._first_timestamp_ms = int(appends.timestamps_ms[start])
         self._index = IndexFill()
         self._fill_index(appends, start, start + 1)
 
     def _next_start(self, appends: Appends, ends: Longs, at: int, begins_at: int) -> int:
-        """The first append from ``at`` on that the segment does not take; their number if it takes all."""
+        """The index of the first append from ``at`` on that the segment does not take.
+
+        If it takes all of them, the number of appends.
+        """
         full_at = int(np.searchsorted(ends, begins_at + self._settings.segment_bytes, side="right"))
         last_offset = (self._base_offset or 0) + MAX_OFFSET_SPAN
         far_at = int(np.searchsorted(appends.offsets, last_offset, side="right"))
         start = max(at, min(full_at, far_at))
-        if self._first_timestamp_ms >= 0:  # else a broker looks at its wall clock, which nobody knows
+        if self._first_timestamp_ms >= 0:  # otherwise a broker goes by its wall clock, which is not known
             late = appends.timestamps_ms[at:start] - self._first_timestamp_ms > self._settings.limit_ms
             start = at + int(np.argmax(late)) if late.any() else start
         return self._fill_index(appends, at, start)
 
     def _fill_index(self, appends: Appends, at: int, end: int) -> int:
-        """Append from ``at`` up to ``end``; stops at the append that meets a full index and returns it."""
+        """Count the appends from ``at`` up to ``end`` in the indexes.
+
+        Returns the index of the first append that meets a full index, or ``end``.
+        """
         if not self._index_may_fill:
             return end
         sizes_bytes, timestamps_ms = appends.sizes_bytes[at:end], appends.timestamps_ms[at:end]
-        rows = zip(map(int, sizes_bytes), map(int, timestamps_ms), strict=True)  # most may stay unread
+        rows = zip(map(int, sizes_bytes), map(int, timestamps_ms), strict=True)  # lazy: most may stay unread
         appends_before = self._index.appends
         self._index = self._index.after(rows, self._settings.index_interval_bytes, *self._most_entries)
         return at + self._index.appends - appends_before
 
 
 def with_rolled_segments(context: LogContext, policy: Policy, first_offset: int) -> LogContext:
-    """With rolled segments where a log's batches are known, and nothing tells in which segments they are.
+    """``context`` with rolled segments, if batches are known, but not in which segments they are.
 
-    Records from ``first_offset`` on that lie before the first batch are in the first segment, those behind
-    the last batch in the active one.
+    The first segment begins at ``first_offset`` at the latest, so that it takes the records before the first
+    batch; records behind the last batch fall into the active segment.
     """
     if context.batches is None or known_mtimes(context) is not None or not is_rolled(policy):
         return context

@@ -1,4 +1,4 @@
-"""Segments of a log as the rules see them: what is known of each, how they merge, how their indexes fill."""
+"""Segments of a log: their sizes and times, when they roll, how they merge, and how their indexes fill."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -29,14 +29,17 @@ class SegmentState:
     time_index_bytes: int = 0
 
     def age_timestamp_ms(self, mtime_unknown_ms: int) -> int:
-        """The largest timestamp of the records, else the file's, else ``mtime_unknown_ms`` (R2)."""
+        """The timestamp by which the segment's age is measured (R2).
+
+        It is the largest timestamp of the records, else the file time, else ``mtime_unknown_ms``.
+        """
         if self.largest_timestamp_ms >= 0:
             return self.largest_timestamp_ms
         return mtime_unknown_ms if self.mtime_ms is None else self.mtime_ms
 
 
 def containing(bases: Sequence[int], offset: int) -> int:
-    """Index of the segment with the greatest base at or below ``offset``; the first if there is none."""
+    """The index of the segment with the greatest base at or below ``offset``, or 0 if there is none."""
     return max(0, bisect_right(bases, offset) - 1)
 
 
@@ -46,18 +49,21 @@ def segment_bytes_of(policy: Policy) -> int:
 
 
 def roll_limit_ms(policy: Policy) -> int:
-    """Milliseconds that a segment may span (R4); in a compacted topic no more than the maximum lag."""
+    """Milliseconds that a segment may span (R4): in a compacted topic, no more than the maximum lag."""
     segment_ms = DEFAULT_SEGMENT_MS if policy.segment_ms is None else policy.segment_ms
     return min(segment_ms, policy.max_compaction_lag_ms) if "compact" in policy.cleanup_policy else segment_ms
 
 
 def is_rolled(policy: Policy) -> bool:
-    """Whether unknown segments are rolled from sizes and timestamps."""
+    """Whether segments that are not known are to be rolled from sizes and timestamps."""
     return policy.segment_bytes is not None or policy.segment_ms is not None
 
 
 def estimated_index_bytes(records: int, size_bytes: int, policy: Policy) -> tuple[int, int]:
-    """Offset and time index of a segment of equal batches: an entry whenever the interval is passed."""
+    """Estimated bytes of a segment's offset index and time index, for batches of one record and equal size.
+
+    An append makes an entry once more than ``index.interval.bytes`` have passed since the last one.
+    """
     if records == 0:
         return 0, 0
     every = policy.index_interval_bytes // max(1, size_bytes // records) + 1
@@ -68,9 +74,9 @@ def estimated_index_bytes(records: int, size_bytes: int, policy: Policy) -> tupl
 def group_segments(
     rewritten: Sequence[SegmentState], policy: Policy, first_uncleanable_offset: int
 ) -> list[list[SegmentState]]:
-    """The segments that a round rewrites, those together that it merges into one (R41).
+    """The segments that a round rewrites, in groups: it merges each group into one segment (R41).
 
-    Sizes are those before the round; equality fits.
+    The sizes before the round count. A group may reach each limit exactly.
     """
     limits = segment_bytes_of(policy), policy.segment_index_bytes, policy.segment_index_bytes
     groups: list[list[SegmentState]] = []
@@ -93,10 +99,10 @@ def _spans_few(first: SegmentState, last: SegmentState, end_offset: int) -> bool
 
 
 class IndexFill(NamedTuple):
-    """The appends to a segment, and the entries that they made in its indexes (R4, R41).
+    """How many appends a segment has had, and the entries that they made in its indexes (R4, R41).
 
-    An append makes an entry once more than the interval has gone by since the last one: in the offset index,
-    and in the time index if a newer timestamp was met.
+    An append makes an entry if more than the interval has been appended since the last entry: always in the
+    offset index, and in the time index if there was a newer timestamp since then.
     """
 
     appends: int = 0
@@ -113,13 +119,16 @@ class IndexFill(NamedTuple):
         most_offset_entries: int = LONG_MAX,
         most_time_entries: int = LONG_MAX,
     ) -> "IndexFill":
-        """With the next appends, bytes and timestamp of each, up to the first that meets a full index."""
+        """The fill after the next appends, up to (and without) the first one that meets a full index.
+
+        ``rows`` holds bytes and timestamp of each append.
+        """
         appends, offset_entries, time_entries, since, largest_ms, entered_ms = self
         if offset_entries >= most_offset_entries or time_entries >= most_time_entries:
             return self
         for size_bytes, timestamp_ms in rows:
             appends += 1
-            if timestamp_ms > largest_ms:  # noqa: PLR1730  max() takes as long as all else here
+            if timestamp_ms > largest_ms:  # noqa: PLR1730  max() would take as long as the rest of the loop
                 largest_ms = timestamp_ms
             if since <= interval_bytes:
                 since += size_bytes
