@@ -36,7 +36,7 @@ def test_yarn_whose_resource_manager_does_not_answer_is_refused(
         ("address.rm2", "${x}:1"),
     )
     with pytest.raises(
-        EngineError, match=f"no Spark master can be reached at 127.0.0.1:{closed_port}: "
+        EngineError, match=f"no resource manager of YARN can be reached at 127.0.0.1:{closed_port}: "
     ) as error:
         refuse_unreachable(MasterKind.YARN, "yarn")
     assert error.value.hint == "look at the address in yarn-site.xml"

@@ -32,7 +32,7 @@ def test_of_equally_dirty_ones_the_first_by_name_is_taken_and_all_are_told() -> 
     assert (turn.first, turn.tied) == ({2}, (2, 3))
     notes = tie_notes(turn, NAMES, {3})
     assert notes.keys() == {2, 3}
-    assert "equally dirty as b-0: " in notes[2]
+    assert "as dirty as b-0: " in notes[2]
     assert tie_notes(turn, NAMES, {1}) == {}
 
 
@@ -41,10 +41,10 @@ def test_each_of_many_equally_dirty_logs_names_three_others() -> None:
     turn = turn_of(dict.fromkeys(names, ratio(90)), names)
     notes = tie_notes(turn, names, {4})
     assert notes.keys() == names.keys()
-    assert "equally dirty as orders-1, orders-2, orders-3, ...: " in notes[0]
-    assert "equally dirty as orders-0, orders-1, orders-2, ...: " in notes[4]
+    assert "as dirty as orders-1, orders-2, orders-3, ...: " in notes[0]
+    assert "as dirty as orders-0, orders-1, orders-2, ...: " in notes[4]
     four = tie_notes(turn_of({i: ratio(90) for i in range(4)}, names), names, {3})
-    assert "equally dirty as orders-0, orders-1, orders-3: " in four[2]
+    assert "as dirty as orders-0, orders-1, orders-3: " in four[2]
 
 
 def test_a_turn_without_a_cleaning_has_no_later_one() -> None:
@@ -69,7 +69,7 @@ def test_logs_that_are_cleaned_later_lose_segments_at_their_uncleaned_size(
     retention = ("--cleanup-policy", "compact,delete", "--retention-ms=-1", "--retention-bytes", 900)
     run = kcompact("compact", dump, "-o", tmp_path / "out.jsonl", *rolled, *retention)
     assert run.exit_code == 0, run.stderr
-    assert "orders-1: equally dirty as orders-0" in run.stderr
+    assert "orders-1: as dirty as orders-0" in run.stderr
     # Segments of four records. From the first log nothing goes: cleaned, it is small enough.
     kept = sorted(kcat_offsets(tmp_path / "out.jsonl"))
     assert [offset for _, partition, offset in kept if partition == 0] == list(range(6, 20))

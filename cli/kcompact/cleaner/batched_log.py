@@ -115,8 +115,8 @@ class BatchedLog(LogInRounds):
 
     def map_start(self, first_dirty_offset: int) -> MapStart | None:
         """Where a round begins to fill its map, or None if that is not within a segment, but at its base."""
-        base = self.states[containing([state.base_offset for state in self.states], first_dirty_offset)]
-        start = MapStart(base.base_offset, first_dirty_offset, self.bounds.log_start_offset)
+        segment = self.states[containing([state.base_offset for state in self.states], first_dirty_offset)]
+        start = MapStart(segment.base_offset, first_dirty_offset, self.bounds.log_start_offset)
         return start if first_dirty_offset > start.segment_base_offset else None
 
     def overlook(

@@ -151,7 +151,7 @@ def _refuse_overfull_batch(name: str, figures: Iterable[StretchFigures]) -> None
         if batch is not None:
             raise InputError(
                 f"{name}: by --batches the batch at offset {batch.base_offset} holds {batch.record_count}"
-                f" records, but the dump holds {batch.records_held} of them",
+                f" records, but the dump holds {batch.records_held} at its offsets",
                 hint="the batches are those of another log, or were printed later than the dump was made",
             )
 

@@ -13,6 +13,7 @@ from kcompact.errors import EngineError
 
 _SECONDS_TO_REACH = 10
 _DEFAULT_PORTS = {MasterKind.STANDALONE: 7077, MasterKind.KUBERNETES: 443, MasterKind.YARN: 8032}
+_SERVERS = {MasterKind.KUBERNETES: "Kubernetes server", MasterKind.YARN: "resource manager of YARN"}
 _CONNECT_PORT = 15002
 _RESOURCE_MANAGER = re.compile(r"yarn\.resourcemanager\.(address|hostname)(\.[^.]+)?")
 
@@ -28,7 +29,8 @@ def refuse_unreachable(kind: MasterKind, master: str) -> None:
     if problems and len(problems) == len(addresses):
         where = "yarn-site.xml" if kind is MasterKind.YARN else "--master"
         raise EngineError(
-            f"no Spark master can be reached at {problems[0]}", hint=f"look at the address in {where}"
+            f"no {_SERVERS.get(kind, 'Spark master')} can be reached at {problems[0]}",
+            hint=f"look at the address in {where}",
         )
 
 

@@ -131,4 +131,6 @@ def _tie_note(turn: Turn, log_id: int, names: Mapping[int, str]) -> str:
     """The note for one tied log. It names only a few of the others, as each of these has such a note, too."""
     others = few([names[other] for other in turn.tied[: FEW + 2] if other != log_id])  # more than it names
     place = "first" if log_id in turn.first else "later, so that retention found it uncleaned"
-    return f"equally dirty as {others}: which a broker cleans first is not known; this one is taken {place}"
+    return (
+        f"as dirty as {others}: which of them a broker cleans first is not known; this one is taken {place}"
+    )

@@ -267,7 +267,7 @@ def _records_in(stretch: LogStretch, decision: Decision, number: int) -> _Record
 
 
 def _emptied(batches: Batches, which: Flags) -> Batches:
-    """``batches``, those at ``which`` reduced to their header, without marker and horizon (R26, R36).
+    """``batches``, those at ``which`` reduced to their header, without marker and horizon (R36).
 
     They are kept for their producers.
     """
