@@ -100,6 +100,7 @@ def test_names_of_files_are_quoted() -> None:
             "psql --csv",
         ),
         ("INSERT INTO orders (k) VALUES ('a');\n" * 2, "statements of SQL", "psql --csv"),
+        ("PK\x03\x04xl/workbook.xml", "a ZIP archive", "of a spreadsheet, take the file that it was made of"),
         ("#v\nk1#w\n", "no delimiter", "--columns"),
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),
         (
