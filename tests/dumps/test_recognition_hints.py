@@ -102,6 +102,7 @@ def test_names_of_files_are_quoted() -> None:
         ("INSERT INTO orders (k) VALUES ('a');\n" * 2, "statements of SQL", "psql --csv"),
         ("PK\x03\x04xl/workbook.xml", "a ZIP archive", "of a spreadsheet, take the file that it was made of"),
         ("#v\nk1#w\n", "no delimiter", "--columns"),
+        ("offset,key,value 0,a,1 1,b,2 ", "line ends are gone", "a line of its own"),
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),
         (
             '{"offset":0,"key":"a","payload":"1"}\n{"offset":1,"key":"b","value":"1"}\n',
