@@ -172,3 +172,36 @@ def test_numbers_beside_texts_may_have_been_texts(
     path = written(tmp_path / "d.jsonl", *({"key": key, value: "v"} for key in keys))
     with open_one(path, **options) as dump:
         assert any("numbers beside texts" in note for note in dump.files[0].notes) == is_noted
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_noted"),
+    [
+        ([1234567890123456800], True),  # by jq 1.6 and Node: 1234567890123456789 and its neighbours
+        ([1234567890123456800, 7, "a"], True),
+        ([1234567890123456800, 1234567890123456789], False),
+        ([4539123456781230, 4539123456781240], True),  # 16 digits, 15 of which a spreadsheet keeps
+        ([4539123456781230], False),
+        ([4539123456781230, 4539123456781234], False),
+        ([1700000000000, 1700000001000], False),
+        ([], False),
+    ],
+)
+@pytest.mark.parametrize("layout", ["jsonl", "csv"])
+def test_keys_that_all_end_in_zeros_may_have_been_rounded(
+    layout: str, keys: list[Any], is_noted: bool, tmp_path: Path
+) -> None:
+    """Nothing else shows that they are several keys: all records but one of them went as superseded."""
+    path = tmp_path / f"d.{layout}"
+    if layout == "jsonl":
+        written(path, *({"offset": n, "key": key, "value": "v"} for n, key in enumerate([*keys, None])))
+    else:
+        path.write_text("offset,key,value\n" + "".join(f"{n},{key},v\n" for n, key in enumerate([*keys, ""])))
+    with open_one(path) as dump:
+        assert any("they were rounded" in note for note in dump.files[0].notes) == is_noted
+
+
+def test_texts_of_digits_in_json_were_never_numbers(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.jsonl", {"offset": 0, "key": "1234567890123456800", "value": "v"})
+    with open_one(path) as dump:
+        assert not any("they were rounded" in note for note in dump.files[0].notes)

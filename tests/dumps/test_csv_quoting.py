@@ -461,3 +461,26 @@ def test_quotes_that_are_doubled_in_cells_without_quotes_are_noted(
     path.write_text("\n".join(["key\tvalue", *rows, ""]))
     with open_one(path) as dump:
         assert any("all quotes are doubled" in note for note in dump.notes) == is_noted
+
+
+@pytest.mark.parametrize(
+    ("values", "is_noted"),
+    [
+        ([r"C:\dir", "1"], True),
+        ([r'{"say": "\"hi\""}', r"C:\dir"], True),
+        ([r'{"say": "\"hi\""}'], True),
+        ([r'{"path": "C:\\dir"}'], False),  # JSON before and after
+        (["1"], False),
+    ],
+)
+def test_backslashes_that_are_doubled_beside_doubled_quotes_are_noted(
+    values: list[str], is_noted: bool, tmp_path: Path
+) -> None:
+    """As Python's csv and pandas write them with an escape character: every key and value had two for one."""
+    path = tmp_path / "d-0.csv"
+    for escape, is_told in (("\\", is_noted), (None, False)):
+        with path.open("w", newline="") as out:
+            rows = [["offset", "key", "value"], *([n, "k", value] for n, value in enumerate(values))]
+            csv.writer(out, escapechar=escape).writerows(rows)
+        with open_one(path) as dump:
+            assert any("all backslashes are doubled" in note for note in dump.notes) == is_told

@@ -380,6 +380,25 @@ def test_all_places_by_unknown_names_are_asked_about_at_once(tmp_path: Path) -> 
     assert places(path, fields=dict(field.split("=") for field in fields.split(","))) == [("t", 1, 5)]
 
 
+def test_a_partition_whose_name_ends_with_a_dot_is_asked_about(tmp_path: Path) -> None:
+    """The hint's option reads the column, dot and all."""
+    path = tmp_path / "d.csv"
+    path.write_text("topic,Partition no.,offset,key,value\nt,0,5,a,v\nt,1,6,a,w\n")
+    with pytest.raises(InputError, match="but it may be the field Partition no\\.") as refused:
+        places(path)
+    _, named, *_ = shlex.split(str(refused.value.hint).partition("so: ")[2].replace(", or", ""))
+    assert places(path, fields=dict([named.split("=")])) == [("t", 0, 5), ("t", 1, 6)]
+
+
+def test_a_comment_sign_before_a_header_line_in_quotes_is_no_name(tmp_path: Path) -> None:
+    """Read as a column of no known name, two topics were one."""
+    path = tmp_path / "d.csv"
+    path.write_text(
+        '#"topic","partition","offset","key","value"\n"t1","0","5","a","v"\n"t2","0","6","a","w"\n'
+    )
+    assert places(path) == [("t1", 0, 5), ("t2", 0, 6)]
+
+
 @pytest.mark.parametrize("name", ["_tp_shard", "part"])
 def test_a_shard_may_be_the_partition(name: str, tmp_path: Path) -> None:
     """As Timeplus calls it, or a script: keys of several ones would supersede each other."""

@@ -509,6 +509,7 @@ def test_keys_may_be_xml(tmp_path: Path) -> None:
     [
         *("1.23457E+15", "1E+15", "1.23457E+015", '"1,23457E+15"'),
         *("1.2345678901234568e+18", "1e+16", "9007199254740992.0"),  # of pandas
+        *("###", "#NAME?", "Err:509"),  # a wide number; -abc, =abc
     ],
 )
 def test_keys_that_a_spreadsheet_rounded_are_refused(tmp_path: Path, key: str) -> None:

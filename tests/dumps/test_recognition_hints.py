@@ -1,13 +1,14 @@
 """Hints and notes about fields that no tool is known for: what they say to type works, in a shell as well."""
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from dump_pipeline import judged, open_one
+from dump_pipeline import judged, open_one, records_of
 from kcompact.dumps.output.outputs import OutputChoice, name_outputs
 from kcompact.errors import InputError, OutputError
 
@@ -99,7 +100,9 @@ def test_names_of_files_are_quoted() -> None:
             "psql --csv",
         ),
         ("INSERT INTO orders (k) VALUES ('a');\n" * 2, "statements of SQL", "psql --csv"),
+        ("PK\x03\x04xl/workbook.xml", "a ZIP archive", "of a spreadsheet, take the file that it was made of"),
         ("#v\nk1#w\n", "no delimiter", "--columns"),
+        ("offset,key,value 0,a,1 1,b,2 ", "line ends are gone", "a line of its own"),
         ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),
         (
             '{"offset":0,"key":"a","payload":"1"}\n{"offset":1,"key":"b","value":"1"}\n',
@@ -160,3 +163,18 @@ def test_what_somebody_s_script_wrote_around_records_is_taken_away_as_the_hint_s
     assert done.stdout.decode() == mended
     path.write_bytes(done.stdout)
     judged(path)
+
+
+@pytest.mark.parametrize("first", ["#TYPE System.Management.Automation.PSCustomObject", "sep=,"])
+def test_the_commands_of_a_hint_work_in_utf_16(first: str, tmp_path: Path) -> None:
+    """As Windows PowerShell writes ``ConvertTo-Csv > orders.csv``: ``tail`` alone would shift all bytes."""
+    path = tmp_path / "orders.csv"
+    path.write_bytes(f"{first}\r\noffset,key,value\r\n0,a,\u0141\u00f3d\u017a\r\n".encode("utf-16"))
+    with pytest.raises(InputError, match="before it") as refused, open_one(path):
+        pass
+    commands = re.findall(r": ([a-z]+ [^;:]+ > \w+)", str(refused.value.hint))
+    assert len(commands) == 2
+    for command in commands:
+        shell = ["bash", "-c", command.replace(" FILE", f" {shlex.quote(str(path))}")]
+        subprocess.run(shell, check=True, cwd=tmp_path)
+    assert [record.value for record in records_of(tmp_path / "NEW")] == ["\u0141\u00f3d\u017a".encode()]

@@ -19,7 +19,7 @@ from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.dumps.files.containers import container_in, container_of, is_plain_path, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
 from kcompact.dumps.files.origin import Origin, bring, place_in
-from kcompact.dumps.files.utf16 import MARKS, NOTE, as_utf8
+from kcompact.dumps.files.utf16 import MARKS, NOTE, as_utf8, commands_in_utf8
 from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
@@ -160,7 +160,8 @@ def _open_file(
         utf8_path = as_utf8(path, data_path, spool)
         if utf8_path is not None:
             data_path, size = utf8_path, Path(utf8_path).stat().st_size
-        recognised = recognise(path, data_path, options, neighbour)
+        with commands_in_utf8(utf8_path):
+            recognised = recognise(path, data_path, options, neighbour)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if recognised.data_bytes is None or utf8_path:

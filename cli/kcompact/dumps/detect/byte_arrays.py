@@ -109,13 +109,35 @@ _LOST = (
 
 
 def note_on_numbers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
-    """A note on keys that are numbers beside texts: if they were texts of digits, several may look alike."""
-    kinds = {type(key) for key in values_at(sample, dialect.key.place)}
+    """Notes on keys that may have lost digits: numbers beside texts, and large numbers that end in zeros."""
+    keys = [*values_at(sample, dialect.key.place)]
+    kinds = {type(key) for key in keys}
     is_open = dialect.key.encoding == "json" and not dialect.sure
-    return (_NUMBERS,) if is_open and str in kinds and kinds & {int, float} else ()
+    mixed = (_NUMBERS,) if is_open and str in kinds and kinds & {int, float} else ()
+    is_text = dialect.layouts == ("csv_lines",) and dialect.key.encoding == "text"
+    return mixed + _note_on_zeros({str(key) for key in keys if is_text or type(key) is int})
 
 
 _NUMBERS = (
     "keys of the first records are numbers beside texts: if a tool made numbers of texts that look like some"
     " (PHP's JSON_NUMERIC_CHECK), 007 and 7 are one key here: export keys as text"
+)
+
+
+def _note_on_zeros(texts: set[str]) -> tuple[str, ...]:
+    """A note on whole numbers if all have zeros behind the digits that a spreadsheet or double keeps."""
+    large = sorted(text for text in texts if len(text) > _KEPT_BY_SPREADSHEETS and text.isdecimal())
+    ends = [
+        text[_KEPT_BY_DOUBLES if len(text) > _KEPT_BY_DOUBLES else _KEPT_BY_SPREADSHEETS :] for text in large
+    ]
+    if any(end.strip("0") for end in ends) or sum(map(len, ends)) < _TOO_MANY_FOR_CHANCE:
+        return ()
+    return (f"keys of the first records with more than 15 digits, such as {large[0]}, {_ROUNDED}",)
+
+
+_KEPT_BY_SPREADSHEETS, _KEPT_BY_DOUBLES = 15, 17
+_TOO_MANY_FOR_CHANCE = 2
+_ROUNDED = (
+    "all end in zeros: if a spreadsheet or JavaScript saved them (Node, jq before 1.7), they were rounded,"
+    " and different keys look alike: take the file as it was exported"
 )

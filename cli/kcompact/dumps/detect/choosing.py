@@ -217,7 +217,7 @@ def _ask_for_rounded_keys(sample: _Sample, dialect: Dialect) -> tuple[str, ...]:
     rounded = next(filter(is_rounded, keys), None)
     if rounded is None or dialect.key.encoding != "text" or sample.options.dialect is not None:
         return ()
-    likely = f"keys such as {shown(rounded)} were most likely rounded, by a spreadsheet or pandas"
+    likely = f"keys such as {shown(rounded)} were most likely rounded or replaced, by a spreadsheet or pandas"
     likely += ": keys that were different look alike"
     if dialect.key.marker is not None and any(dialect.key.marker in row for row in sample.rows):
         return (likely,)

@@ -1,10 +1,12 @@
 """Signs of who wrote CSV with a header line, as far as these tell how to read a cell without content."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kcompact.dumps.dialects.dialect import CSV_DOUBTS, DATA_ROLES, QUOTING, Dialect, forms
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.json.json_text import reads_as_json
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.csv_quoting import freely_quoted
@@ -13,6 +15,7 @@ from kcompact.dumps.writers.text_writers import COLUMNS
 _IN_NO_UTF8 = re.compile(r"[ -~\t\r\n]*[\udc80-\udcff][ -~\t\r\n\udc80-\udcff]*")
 _DOUBLED_QUOTES = re.compile(r'""\w')  # never in JSON: no letter follows an empty text there
 _PAIRS_OF_QUOTES = re.compile(r'(?:[^"]|"")*+')
+_PAIRS_OF_BACKSLASHES = re.compile(r"(?:[^\\]|\\\\)*+")
 _OWN_HEADER = ",".join(COLUMNS).encode()
 _OWN_ROW = re.compile(rb'"[^"]*+",\d')
 
@@ -42,15 +45,13 @@ def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -
             if dialect.of(role).encoding == "text" and not answers[role]:
                 dialect = dialect.with_data(role, replace(dialect.of(role), **CSV_DOUBTS))
     notes = _notes_on_letters(dialect, sample) + _notes_on_doubled_quotes(dialect, sample)
+    notes += _notes_on_doubled_backslashes(dialect, sample)
     return replace(dialect, notes=dialect.notes + notes)
 
 
 def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """A note on keys and values of letters that are no UTF-8, as Excel saves CSV in Western Europe."""
-    texts = texts_among(
-        value for part in (dialect.key, dialect.value) for value in values_at(sample, part.place)
-    )
-    foreign = next(filter(_IN_NO_UTF8.fullmatch, texts), None)
+    foreign = next(filter(_IN_NO_UTF8.fullmatch, _texts(dialect, sample)), None)
     if foreign is None or dialect.key.encoding != "text":
         return ()
     letters = shown(foreign.encode("utf-8", "surrogateescape").decode("cp1252", "replace"))
@@ -62,15 +63,35 @@ def _notes_on_letters(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
 def _notes_on_doubled_quotes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """A note on texts in which all quotes are doubled, as R's readr writes them in cells without quotes."""
-    texts = texts_among(
-        value for part in (dialect.key, dialect.value) for value in values_at(sample, part.place)
-    )
-    quoting = {text for text in texts if '"' in text}
+    quoting = {text for text in _texts(dialect, sample) if '"' in text}
     doubled = min(filter(_DOUBLED_QUOTES.search, quoting), default=None)
     if doubled is None or not all(map(_PAIRS_OF_QUOTES.fullmatch, quoting)):
         return ()
     as_text = f"all quotes are doubled, as in {shown(doubled)}, and are taken as text"
     return (f"{as_text}: if it is write_tsv of R's readr that doubles them, give it quote = 'needed'",)
+
+
+def _notes_on_doubled_backslashes(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note on texts in which all backslashes are doubled, as with an escape character and doubled quotes.
+
+    JSON doubles its own; quotes behind them break it where it was doubled once more.
+    """
+    escaping = {text for text in _texts(dialect, sample) if "\\" in text}
+    doubled = min(
+        (text for text in escaping if not reads_as_json(text.encode("utf-8", "surrogateescape"))),
+        default=None,
+    )
+    is_open = dialect.key.encoding == "text" and dialect.quoting == "rfc4180"
+    if not is_open or doubled is None or not all(map(_PAIRS_OF_BACKSLASHES.fullmatch, escaping)):
+        return ()
+    as_text = f"all backslashes are doubled, as in {shown(doubled)}, and are taken as text"
+    return (f"{as_text}: if it is pandas or Python's csv that doubles them, write it without escapechar",)
+
+
+def _texts(dialect: Dialect, sample: list[Row]) -> Iterator[str]:
+    """The texts of keys and values."""
+    parts = (dialect.key, dialect.value)
+    return texts_among(value for part in parts for value in values_at(sample, part.place))
 
 
 def quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:

@@ -210,11 +210,12 @@ PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 _ROUNDED = re.compile(
     r"-?\d(?:[.,]\d+)?E\+\d\d\d?"  # of spreadsheets, with a comma in many countries
     r"|-?(?:\d{16,}\.0|\d(?:\.\d+)?e\+(?:1[5-9]|[2-9]\d))"  # of doubles, as Python writes them
+    r"|#{3,}|#(?:NAME\?|REF!|VALUE!|NUM!|DIV/0!)|Err:\d{3}"  # too wide for a cell; -abc or =abc as a formula
 )
 
 
 def is_rounded_text(key: Any) -> bool:
-    """Whether a cell is a number in the form of those that a spreadsheet or pandas has rounded."""
+    """Whether a cell is a number that a spreadsheet or pandas has rounded, or the mark of an error."""
     return isinstance(key, str) and _ROUNDED.fullmatch(key) is not None
 
 

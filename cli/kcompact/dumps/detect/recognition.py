@@ -50,7 +50,10 @@ _REFUSED = {
     b"KBAK": ("a kafka-backup archive", "restore it to a topic and export that"),
     b"SEQ": ("a Hadoop sequence file", "export as JSON lines, CSV or Avro"),
     b"ORC": ("ORC", "export as JSON lines, CSV or Avro"),
-    b"PK\x03\x04": ("a ZIP archive", "unpack it first"),
+    b"PK\x03\x04": (
+        "a ZIP archive",
+        "unpack it first; of a spreadsheet, take the file that it was made of",
+    ),
     b"\x82SNAPPY\0": ("a Snappy stream of Java", _SNAPPY_HINT),  # Aiven's cloud sinks
     b"\xff\x06\0\0sNaPpY": ("a Snappy stream", _SNAPPY_HINT),
     b"/V3\n": (

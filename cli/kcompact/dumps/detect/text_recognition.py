@@ -45,12 +45,7 @@ from kcompact.dumps.text.delimited_text import (
     names_columns,
     tells_by_json,
 )
-from kcompact.dumps.text.dump_log import (
-    dump_log_facts,
-    is_of_segment,
-    log_of_folder,
-    sections_of,
-)
+from kcompact.dumps.text.dump_log import dump_log_facts, is_of_segment, log_of_folder, sections_of
 from kcompact.dumps.text.lines import newline_of
 from kcompact.dumps.text.printed_sentences import refuse_words_as_keys
 from kcompact.dumps.writers.text_writers import COLUMNS
@@ -225,6 +220,11 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     is_named = not {*columns}.isdisjoint(map(unescaped, options.fields.values()))
     if not is_named and sum(plain_name(name) in all_aliases for name in columns) <= 1:  # one may well be data
         return None
+    if not lines and any(map(str.isdecimal, columns)):
+        hint = "export again, with each record in a line of its own"
+        raise InputError(
+            f"{file.path}: a header line that goes on with records: line ends are gone", hint=hint
+        )
     quoting = quoting_of(lines, len(columns), delimiter.encode(), "rfc4180")
     sample = _rows(columns, lines, delimiter, quoting) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)

@@ -36,11 +36,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 @lru_cache(NAMES_REMEMBERED)
 def plain_name(name: str) -> str:
     """A field's name as ALIASES spell it."""
-    return re.sub(r"[-_ #$()\[\]]", "", name).lower()
+    return re.sub(r"[-_ #$()\[\]\"]", "", name).lower()
 
 
 ALIASES = {role: tuple(dict.fromkeys(map(plain_name, names))) for role, names in NAMES.items()}
-"""NAMES without case, blanks, brackets, ``_``, ``-``, ``#``, ``$``; fields are compared in this form."""
+"""NAMES without case, blanks, brackets, quotes, ``_``, ``-``, ``#``, ``$``, as fields are compared."""
 
 
 def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
@@ -191,7 +191,8 @@ def _beside_parts(places: Mapping[str, str | None], names: Iterable[str]) -> lis
 
 def _innermost(dotted: str) -> str:
     """The last name on a path, as ALIASES spell it."""
-    return plain_name("".join(path_of(dotted)[-1:]))
+    names = [*filter(None, path_of(dotted))]  # of a column ``Partition no.``, too
+    return plain_name("".join(names[-1:]))
 
 
 def refuse_choices(

@@ -4,6 +4,8 @@ import codecs
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kcompact.dumps.files.copying import first_bytes
@@ -56,3 +58,19 @@ def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
                     hint="was the file put together from parts in different encodings?",
                 ) from error
     return copy
+
+
+@contextmanager
+def commands_in_utf8(utf8_path: str | None) -> Iterator[None]:
+    """Inside, hints for a file of which there is a copy in UTF-8 begin with the command that makes one.
+
+    The others would cut UTF-16 within a character: ``tail -n +2`` leaves the second half of a line end.
+    """
+    try:
+        yield
+    except InputError as error:
+        if utf8_path is None or " FILE" not in (error.hint or ""):
+            raise
+        then = str(error.hint).replace(" FILE", " UTF8")
+        hint = f"it is UTF-16, so make it UTF-8 first: iconv -f UTF-16 -t UTF-8 FILE > UTF8; then {then}"
+        raise InputError(error.message, hint=hint) from error

@@ -152,9 +152,9 @@ def _from_text(text: str, unit: str) -> int:
     if number is not None:
         return _from_integer(number, "ms" if has_type else unit)
     if parts := _FRACTION.fullmatch(text):
-        whole = int(parts[1])
-        return (
-            whole * 1000 + int(parts[2][:3].ljust(3, "0"))
+        whole, ten_thousandths = int(parts[1]), int(parts[2][:4].ljust(4, "0"))
+        return (  # to the nearest, as of JSON: the double for 1700000000.842 may be printed as .8419998
+            whole * 1000 + (ten_thousandths + 5) // 10
             if _is_seconds(whole, unit)
             else _from_integer(whole, unit)
         )
