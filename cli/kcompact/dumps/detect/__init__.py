@@ -13,7 +13,7 @@ Each step may refuse the file or ask the user; the first that does speaks alone.
    * Doubts by the dialect as it is in its table: options take the place of what they ask about.
    * The user's options; and then places. First those that the user named and no record has; next, a second
      field for one part; then parts without a place are looked for by name. Only those that are still without
-     one are asked about (``refuse_likely_places``).
+     one are asked about (``refuse_likely_places``, ``refuse_places_in_texts``).
    * Encodings, by what stands at those places.
    * Names for which later records are watched: those that neither a place nor the sample has.
 
