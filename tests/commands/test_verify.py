@@ -652,6 +652,17 @@ def test_any_number_of_keys_may_be_empty_ones(options: list[str], tmp_path: Path
     assert kcompact("verify", file, lost, *options).exit_code == 1
 
 
+def test_nothing_in_csv_of_base64_may_be_an_empty_value(tmp_path: Path, kcompact: Cli) -> None:
+    """As Flink writes columns of bytes; the hint on base64 names the dialect."""
+    file, target = tmp_path / "dump.csv", tmp_path / "out.jsonl"
+    rows = ["t,0,0,1766544000000,azE=,", "t,0,1,1766544000001,azI=,dg=="]
+    file.write_text("\n".join(["topic,partition,offset,timestamp,key,value", *rows, ""]))
+    for options, is_open in ([], True), (["--tombstone", "missing"], False), (["--tombstone", "none"], False):
+        run = kcompact("compact", file, "-o", target, "--overwrite", "--dialect", "plain-base64", *options)
+        assert ("for a tombstone and for an empty value alike" in run.stderr) is is_open
+    assert [json.loads(line)["value"] for line in target.read_text().splitlines()] == ["", "v"]
+
+
 def test_a_word_for_null_in_csv_may_be_a_null(tmp_path: Path, kcompact: Cli) -> None:
     """As polars (null_value="null") and QuixStreams write it; pandas writes None with na_rep."""
     values = [b"x", None, b""]
