@@ -635,6 +635,34 @@ def test_values_that_a_dump_has_as_json_are_compared_by_what_they_say(
     assert kcompact("verify", texts, respelt).exit_code == 1
 
 
+@pytest.mark.parametrize("options", [[], ["--max-findings=0"]])
+def test_any_number_of_keys_may_be_empty_ones(options: list[str], tmp_path: Path, kcompact: Cli) -> None:
+    """As Commons CSV writes them, first columns apart; more records than an answer names."""
+    keys = [b"", b"a", b"", b"", b"", b"", b"b"]
+    sent = [Record("t", 0, at, 1_766_544_000_000 + at, key, b"1,2") for at, key in enumerate(keys)]
+    full, file = write_kcat(tmp_path / "full.jsonl", sent), tmp_path / "dump.csv"
+    rows = [f't,0,{r.offset},{r.timestamp_ms},{(r.key or b"").decode()},"1,2"' for r in sent]
+    file.write_text("\n".join(["topic,partition,offset,timestamp,key,value", *rows, ""]))
+    for pair in (full, file), (file, full):
+        run = kcompact("verify", *pair, *options)
+        assert (run.exit_code, "--missing-key null|empty" in run.stderr) == (2, True), run.stdout
+        assert kcompact("verify", *pair, *options, "--missing-key", "empty").exit_code == 0
+        assert kcompact("verify", *pair, *options, "--missing-key", "null").exit_code == 1
+    lost = write_kcat(tmp_path / "lost.jsonl", sent[:-1])  # b is missing, whatever the others are
+    assert kcompact("verify", file, lost, *options).exit_code == 1
+
+
+def test_nothing_in_csv_of_base64_may_be_an_empty_value(tmp_path: Path, kcompact: Cli) -> None:
+    """As Flink writes columns of bytes; the hint on base64 names the dialect."""
+    file, target = tmp_path / "dump.csv", tmp_path / "out.jsonl"
+    rows = ["t,0,0,1766544000000,azE=,", "t,0,1,1766544000001,azI=,dg=="]
+    file.write_text("\n".join(["topic,partition,offset,timestamp,key,value", *rows, ""]))
+    for options, is_open in ([], True), (["--tombstone", "missing"], False), (["--tombstone", "none"], False):
+        run = kcompact("compact", file, "-o", target, "--overwrite", "--dialect", "plain-base64", *options)
+        assert ("for a tombstone and for an empty value alike" in run.stderr) is is_open
+    assert [json.loads(line)["value"] for line in target.read_text().splitlines()] == ["", "v"]
+
+
 def test_a_word_for_null_in_csv_may_be_a_null(tmp_path: Path, kcompact: Cli) -> None:
     """As polars (null_value="null") and QuixStreams write it; pandas writes None with na_rep."""
     values = [b"x", None, b""]

@@ -362,6 +362,27 @@ def test_what_may_be_a_place_by_an_unknown_name_is_asked_about(
     assert places(path, fields={role: ""}) == [without[role]]
 
 
+@pytest.mark.parametrize("layout", ["csv", "jsonl"])
+def test_places_in_json_within_a_text_are_asked_about(layout: str, tmp_path: Path) -> None:
+    """As Pathway writes its metadata into CSV, in no order of offsets."""
+    path = tmp_path / f"dump.{layout}"
+    metadata = [json.dumps({"topic": "t", "partition": 1, "offset": offset}) for offset in (5, 4)]
+    if layout == "csv":
+        cells = [text.replace('"', '""') for text in metadata]
+        path.write_text("_metadata,key,data\n" + "".join(f'"{cell}",a,{{"offset":1}}\n' for cell in cells))
+    else:
+        write(path, [{"_metadata": text, "key": "a", "data": '{"offset":1}'} for text in metadata])
+    members = "_metadata.topic, _metadata.partition, _metadata.offset"
+    with pytest.raises(InputError, match=f"JSON within a text has {members}") as refused:
+        places(path, fields={"value": "data"})
+    assert "--fields topic=,partition=,offset=" in str(refused.value.hint)
+    without = dict.fromkeys(("topic", "partition", "offset"), "")
+    assert places(path, fields={"value": "data", **without}) == [("dump", 0, 0), ("dump", 0, 1)]
+    if layout == "jsonl":  # the value is the record's own
+        write(path, [{"key": "a", "value": text} for text in metadata])
+        assert places(path) == [("dump", 0, 0), ("dump", 0, 1)]
+
+
 def test_a_column_without_a_name_is_no_place(tmp_path: Path) -> None:
     """As pandas writes its index beside the fields of kcat, where no record has headers."""
     path = tmp_path / "dump.csv"

@@ -24,17 +24,21 @@ Place = tuple[str, int, Severity]
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings by place: their number, and the first of them by offset."""
+    """Findings by place: their number, and the first of them by offset.
+
+    ``without_key``: how many are about a record without a key, or with an empty one.
+    """
 
     counts: Counter[Place] = field(default_factory=Counter)
     findings: dict[Place, list[VerifyFinding]] = field(default_factory=dict)
+    without_key: Counter[Place] = field(default_factory=Counter)
 
     def plus(self, other: "Findings") -> "Findings":
         """The findings of both; a place may then have more named findings than the limit allows."""
         findings = {place: list(some) for place, some in self.findings.items()}
         for place, some in other.findings.items():
             findings.setdefault(place, []).extend(some)
-        return Findings(self.counts + other.counts, findings)
+        return Findings(self.counts + other.counts, findings, self.without_key + other.without_key)
 
     @property
     def counts_by_log(self) -> dict[int, list[int]]:
@@ -52,6 +56,7 @@ class Findings:
                 if (place[1] in log_ids) is is_other:
                     result.counts[place] = count
                     result.findings[place] = source.findings.get(place, [])
+                    result.without_key[place] = source.without_key[place]
         return result
 
 
@@ -65,6 +70,7 @@ def find(suspects: Suspects) -> Findings:
             for log_id, at in rows_of_logs(suspects.rows.log_id[some]):
                 place = (check.name, log_id, severity)
                 result.counts[place] = len(at)
+                result.without_key[place] = int(suspects.is_without_key(some[at]).sum())
                 order = np.argsort(suspects.rows.offset[some[at]], kind="stable")
                 result.findings[place] = [
                     _finding(check, suspects, place, row, is_certain=bool(certain[row]))
@@ -115,7 +121,7 @@ def together(parts: Iterable[Findings], question: Question) -> Findings:
         place: sorted(some, key=lambda finding: finding.offset or 0)[: question.max_findings]
         for place, some in whole.findings.items()
     }
-    return Findings(whole.counts, findings)
+    return Findings(whole.counts, findings, whole.without_key)
 
 
 def without_missing_logs(result: Findings, facts: Mapping[int, PairFacts], question: Question) -> Findings:

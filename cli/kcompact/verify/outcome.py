@@ -106,6 +106,7 @@ class VerifyOutcome:
     facts: dict[str, int] = field(default_factory=dict)
     evidence: tuple[KeyEvidence, ...] = ()
     sha256: dict[str, str] = field(default_factory=dict)  # of the input files, where evidence asks for it
+    findings_without_key: int = 0  # about records without a key, or with an empty one
 
     def without(self, left_out: LeftOut) -> "VerifyOutcome":
         """The outcome, undecided about the logs and topics that ``--keep-going`` left out."""

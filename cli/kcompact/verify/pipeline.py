@@ -19,7 +19,7 @@ from kcompact.verify.classification.expired_by_size import expired_end_offsets
 from kcompact.verify.classification.known_log import KnownLog, known_log
 from kcompact.verify.classification.proof import evidence_of, evidence_of_tombstones, whole_evidence
 from kcompact.verify.findings import Findings, in_order, tallies_of, without_missing_logs
-from kcompact.verify.outcome import Tally, VerifiedLog, VerifyFinding, VerifyOutcome
+from kcompact.verify.outcome import Tally, VerifiedLog, VerifyOutcome
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.indexed import Indexed
@@ -85,6 +85,9 @@ def verify_compaction(
         checks=CHECK_NAMES,
         tallies=tallies,
         findings=in_order(result, question),
+        findings_without_key=sum(
+            n for place, n in result.without_key.items() if place[2] is Severity.FINDING
+        ),
         logs=tuple(logs.values()),
         assumed=_assumptions(question, logs, tallies, disorder.repeated_before),
     )
@@ -102,17 +105,11 @@ def without_doubt(outcome: VerifyOutcome, before: Indexed, after: Indexed) -> Ve
         raise before.doubts["value"]
     if "key" in before.doubts and outcome.holds and Reason.KEYLESS.label in went:
         raise before.doubts["key"]
-    findings = [finding for finding in outcome.findings if finding.severity is Severity.FINDING]
-    are_all = len(findings) == sum(outcome.counts_of(Severity.FINDING).values())
+    count = sum(outcome.counts_of(Severity.FINDING).values())
     doubt = before.doubts.get("key") or after.doubts.get("key")
-    if doubt is not None and findings and are_all and all(map(_is_of_no_key, findings)):
+    if doubt is not None and count and count == outcome.findings_without_key:
         raise doubt
     return outcome
-
-
-def _is_of_no_key(finding: VerifyFinding) -> bool:
-    """Whether a finding is about a record without a key, or with an empty one."""
-    return finding.offset is not None and not any((finding.key, *(finding.found_key or ())))
 
 
 _TOMBSTONES_WENT = {Reason.TOMBSTONE_ASSUMED_EXPIRED.label, Reason.EXPIRED_TOMBSTONE.label}

@@ -14,7 +14,7 @@ Each step may refuse the file or ask the user. Only the first problem is reporte
    * It raises doubts about the dialect as it is in the table, before the user's options change it.
    * It works in the user's options, and then settles places: it refuses fields that the user named and no
      record has, then a second field for one part; then it looks for parts without a place by name, and asks
-     about those that still have none (``refuse_likely_places``).
+     about those that still have none (``refuse_likely_places``, ``refuse_places_in_texts``).
    * It finds encodings from the values at those places.
    * It lists the names to watch for in later records: those that neither a place nor the sample has.
 

@@ -21,6 +21,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     note_on_headers,
     note_on_short_keys,
     refuse_misnamed,
+    refuse_places_in_texts,
     refuse_two_kinds,
 )
 from kcompact.dumps.detect.event_proposals import check_delete_flags, check_events
@@ -261,6 +262,7 @@ def _with_places(sample: _Sample, dialect: Dialect) -> Dialect:
         is_open = any(parts[role] is None and role not in options.fields for role in PLACES)
         deep_names = {name for row in rows for name in names_far_within(row)} if is_open else set()
         refuse_likely_places(path, parts, field_names | deep_names, options)
+        refuse_places_in_texts(path, dialect, rows, options)
         refuse_windows(path, parts, field_names, options)
         flag = check_delete_flags(path, dialect, rows, field_names, options)
         return replace(dialect, delete_flag=flag) if flag else dialect

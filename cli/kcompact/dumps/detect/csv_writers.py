@@ -38,11 +38,12 @@ def judged_by_texts(dialect: Dialect, sample: list[Row], options: ReadOptions) -
     any CSV then apply.
     """
     times = texts_among(values_at(sample, dialect.timestamp))
-    if dialect.name == "spark-csv" and any(" " in time for time in times):
+    is_of_json = "csv_lines" not in dialect.layouts  # such as plain-base64, which the user names
+    if is_of_json or (dialect.name == "spark-csv" and any(" " in time for time in times)):
         answers = {"key": options.missing_key, "value": options.tombstone}
         # Not for bytes as Python prints them: b'' is empty, and a cell without content is null.
         for role in DATA_ROLES:
-            if dialect.of(role).encoding == "text" and not answers[role]:
+            if dialect.of(role).encoding in {"text", "base64"} and not answers[role]:
                 dialect = dialect.with_data(role, replace(dialect.of(role), **CSV_DOUBTS))
     notes = _notes_on_letters(dialect, sample) + _notes_on_doubled_quotes(dialect, sample)
     notes += _notes_on_doubled_backslashes(dialect, sample)

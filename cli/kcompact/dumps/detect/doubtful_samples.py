@@ -3,8 +3,11 @@
 A guess could lose keys, or take several for one, and nothing in the result would show it.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import chain
+
+import orjson
 
 from kcompact.counted import counted
 from kcompact.dumps.detect.field_places import marker_names
@@ -17,9 +20,9 @@ from kcompact.dumps.detect.likely_encodings import (
 )
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
-from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.dialects.paths import escaped, path_of
 from kcompact.dumps.dialects.sampled_values import Row, texts_among, texts_of_headers, values_at
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
 from kcompact.dumps.records.shown import fields_option, name_list, shown
@@ -157,6 +160,43 @@ def refuse_log_outside(path: str, event: Row, sample: list[Row], options: ReadOp
             f"{path}: the records do not tell their {' and '.join(roles)}, the object around them does",
             hint='write them into the records first, as lines of JSON: {"topic": ..., "partition": ..., ...}',
         )
+
+
+def refuse_places_in_texts(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
+    """Raise InputError where JSON within a text tells topic, partition or offset, and no field does.
+
+    So Pathway writes metadata into CSV, in no order of offsets: old records would stay for new ones.
+    """
+    parts = dialect.places
+    beside = {name for row in sample for name in row} - {
+        path_of(place)[0] for place in parts.values() if place
+    }
+    names = {
+        f"{escaped(name)}.{escaped(member)}"
+        for row in sample
+        for name in beside & row.keys()
+        for member in _members(row[name])
+    }
+    named = fields_by_role(names)
+    roles = [role for role in PLACES if parts[role] is None and role not in options.fields and named[role]]
+    if roles:
+        members = name_list([named[role][0] for role in roles])
+        raise InputError(
+            f"{path}: no field for the {' or the '.join(roles)}, but JSON within a text has {members}",
+            hint="write these members into fields of their own first (Pathway: JSON lines have them as they"
+            f" are), or --fields {','.join(f'{role}=' for role in roles)} if they tell of something else",
+        )
+
+
+def _members(text: object) -> Collection[str]:
+    """The names in a text that is an object of JSON."""
+    if not isinstance(text, str) or not text.startswith("{"):
+        return ()
+    try:
+        parsed = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return ()
+    return parsed.keys() if isinstance(parsed, dict) else ()
 
 
 def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kcompact.arrays import Flags, Longs
+from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.dumps.records.record_contents import CONTENT, content_words, key_numbers
 from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.check import Row
@@ -113,6 +114,15 @@ class Suspects:
         remedies: Longs = np.select(list(doubts.values()), list(doubts), remedies_of(self.classified))
         return remedies
 
+    def is_without_key(self, at: Longs) -> Flags:
+        """Whether rows, and the records that they replace in AFTER, have no key or an empty one."""
+        rows = self.rows
+        return (
+            _is_nothing(rows.before, rows.before_at[at])
+            & _is_nothing(rows.after, rows.after_at[at])
+            & _is_nothing(self.taken_rows, self.replaced_at[at])
+        )
+
     def row(self, at: int, *, is_certain: bool) -> Row:
         """The plain values of one row, for the words of a check.
 
@@ -190,6 +200,12 @@ class Suspects:
         joined = place.join(taken, ["log_id", "offset"], join_type="inner")
         numbers[joined["row"].to_numpy()] = joined["at"].to_numpy()
         return numbers
+
+
+def _is_nothing(records: pa.Table, at: Longs) -> Flags:
+    """Whether the key of each record is null or empty; true as well where there is no record (NOWHERE)."""
+    keys = records["key"].take(pa.array(at, mask=at == NOWHERE))
+    return flags_of(pc.fill_null(pc.equal(pc.binary_length(keys), 0), fill_value=True))
 
 
 def _rewritten_end(log: KnownLog) -> int:
