@@ -115,7 +115,7 @@ class Suspects:
         return remedies
 
     def is_without_key(self, at: Longs) -> Flags:
-        """Whether rows, and the records that they replace in AFTER, have no key or an empty one."""
+        """Whether rows, and BEFORE's records of other keys at their places, have no key or an empty one."""
         rows = self.rows
         return (
             _is_nothing(rows.before, rows.before_at[at])
