@@ -730,6 +730,23 @@ def test_what_is_left_over_is_a_finding_with_strict(tmp_path: Path, kcompact: Cl
     assert "finding: 1 duplicate-left in orders-0\n    orders-0@4 key c: expected no record" in run.stdout
 
 
+def test_a_duplicate_is_a_finding_only_where_a_checkpoint_file_shows_that_cleaning_began_before_it(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    before = [record(key, "1", offset=offset, topic="t") for offset, key in enumerate("kxkjjz")]
+    pair = (
+        write_kcat(tmp_path / "b.jsonl", before),
+        write_kcat(tmp_path / "a.jsonl", [r for r in before if r.offset != 3]),
+    )
+    without_file = kcompact("verify", *pair)
+    assert (without_file.exit_code, "note: 1 duplicate-left" in without_file.stdout) == (0, True)
+    checkpoint = tmp_path / "cleaner-offset-checkpoint"
+    for text, outcome in {"0\n0\n": (1, True), "0\n1\nt 0 3\n": (0, False)}.items():
+        checkpoint.write_text(text)
+        run = kcompact("verify", *pair, "--checkpoint", checkpoint)
+        assert (run.exit_code, "duplicate-left" in run.stdout) == outcome, run.stdout
+
+
 def test_an_empty_after_is_judged(tmp_path: Path, kcompact: Cli) -> None:
     before, after = write_kcat(tmp_path / "b.jsonl", BEFORE), tmp_path / "a.jsonl"
     after.touch()

@@ -57,8 +57,8 @@ def after_round(log: Log, state: State, end_offset: int, rewritten_end: int) -> 
     return State(kept, met | dict(state.stamped), end_offset, number, state.due_round)
 
 
-def reachable(log: Log, bound: int | None) -> set[frozenset[int]]:
-    """Every set of offsets that up to ``ROUNDS`` rounds can leave; the log may have grown by other keys."""
+def states_after_rounds(log: Log, bound: int | None) -> list[State]:
+    """The states that up to ``ROUNDS`` rounds can leave; without a bound, other keys may have followed."""
     first = State(frozenset(range(len(log))), {})
     states, seen = [first], {first.identity}
     for state in states:  # which grows
@@ -66,7 +66,7 @@ def reachable(log: Log, bound: int | None) -> set[frozenset[int]]:
             if following.identity not in seen:
                 seen.add(following.identity)
                 states.append(following)
-    return {state.kept for state in states}
+    return states
 
 
 def _next_states(log: Log, state: State, bound: int | None) -> Iterator[State]:
@@ -82,23 +82,41 @@ def state_of(records: Sequence[Record]) -> dict[bytes | None, bytes]:
     return {key: value for key, value in latest.items() if value is not None}
 
 
-@pytest.mark.parametrize("records_above", [0, 1, 2])
-@pytest.mark.parametrize("number", range(WORLDS))
-def test_every_subset_of_a_small_log(number: int, records_above: int) -> None:
+def random_log(number: int) -> Log:
+    """Three to five records of a few keys."""
     chance = random.Random(number)
     values = [str(at) if chance.random() < 0.55 else None for at in range(chance.randint(3, 5))]
-    log = [(chance.choice("aab" if len(values) < 5 else "aabc"), value) for value in values]
-    end_offset = len(log) - records_above
-    bound = end_offset if records_above else None
-    left_by_rounds, before, after = reachable(log, bound), [], {}
+    return [(chance.choice("aab" if len(values) < 5 else "aabc"), value) for value in values]
+
+
+def every_subset(log: Log) -> tuple[list[Record], dict[str, list[Record]]]:
+    """The log in one topic for each subset of its records, and the subsets by topic."""
+    before, after = [], {}
     for topic, bits in enumerate(itertools.product((False, True), repeat=len(log))):
         records = [record(*log[at], offset=at, topic=f"t{topic}") for at in range(len(log))]
         before += records
         after[f"t{topic}"] = list(itertools.compress(records, bits))
+    return before, after
+
+
+def refused_topics(
+    before: list[Record], after: Mapping[str, list[Record]], bounds: Bounds
+) -> set[str | None]:
+    """The topics of which ``verify`` says more than a note."""
     all_after = [r for records in after.values() for r in records]
-    bounds = replace(BOUNDS, uncleanable_offset=bound)
     outcome = judge_pair(question_of(before, all_after, bounds), before, all_after)
-    refused = {f.topic for f in outcome.findings if f.severity is not Severity.NOTE}
+    return {f.topic for f in outcome.findings if f.severity is not Severity.NOTE}
+
+
+@pytest.mark.parametrize("records_above", [0, 1, 2])
+@pytest.mark.parametrize("number", range(WORLDS))
+def test_every_subset_of_a_small_log(number: int, records_above: int) -> None:
+    log = random_log(number)
+    end_offset = len(log) - records_above
+    bound = end_offset if records_above else None
+    left_by_rounds = {state.kept for state in states_after_rounds(log, bound)}
+    before, after = every_subset(log)
+    refused = refused_topics(before, after, replace(BOUNDS, uncleanable_offset=bound))
     state = state_of(before[:end_offset])
     for topic, records in after.items():
         if frozenset(r.offset for r in records) in left_by_rounds:
@@ -107,3 +125,28 @@ def test_every_subset_of_a_small_log(number: int, records_above: int) -> None:
             assert state_of([r for r in records if r.offset < end_offset]) == state, (log, records)
     assert refused
     assert len(left_by_rounds) > 1 or records_above
+
+
+@pytest.mark.everyday(30)
+@pytest.mark.parametrize("records_above", [0, 1, 2])
+@pytest.mark.parametrize("number", range(WORLDS))
+def test_every_subset_beside_a_checkpoint_that_says_where_cleaning_ended(
+    number: int, records_above: int
+) -> None:
+    log = random_log(number)
+    end_offset = len(log) - records_above
+    states = states_after_rounds(log, end_offset)
+    left_by_rounds = {state.kept for state in states if state.first_dirty_offset == end_offset}
+    before, after = every_subset(log)
+    bounds = replace(BOUNDS, checkpoint_offset=end_offset, checkpoint_is_end=True)
+    refused = refused_topics(before, after, bounds)
+    state = state_of(before[:end_offset])
+    values_above = [at for at in range(end_offset, len(log)) if log[at][1] is not None]
+    for topic, records in after.items():
+        offsets = frozenset(r.offset for r in records)
+        if offsets in left_by_rounds:
+            assert topic not in refused, (log, records)
+        if topic not in refused:
+            assert state_of([r for r in records if r.offset < end_offset]) == state, (log, records)
+            assert offsets.issuperset(values_above), (log, records)
+    assert refused
