@@ -55,6 +55,13 @@ def test_nothing_removed_holds() -> None:
     assert [log.cleaned_end_offset for log in outcome.logs] == [0, 0]
 
 
+def test_order_counts_unless_before_has_the_record_behind_a_larger_offset_too() -> None:
+    a, b = record("a", "1", offset=0), record("b", "1", offset=1)
+    for before, count in {(a, b): 1, (a, a, b): 1, (b, a): 0}.items():  # a copy of itself is no larger offset
+        checks = [finding.check for finding in verify([*before], [b, a]).findings]
+        assert checks == ["reordered-records"] * count, before
+
+
 def test_a_duplicate_that_no_removal_shows_to_be_below_the_end_is_not_noted() -> None:
     # j=1 went for j deleted at 19: all ends from 20 on explain it, and 20 leaves j deleted where it is.
     outcome = verify(BEFORE, ordered([*AFTER, at(19)]))
