@@ -28,8 +28,9 @@ LARGEST = 2**31 - 1
             [[0, 2147483648], [4294967296]],
         ),
         ([(0, 144), (1073741823, 144)], LARGEST, 2147483649, [[0], [1073741823]]),
+        ([(2**40, 284), (2**40 + 10, 284)], LARGEST, 2**40 + 20, [[2**40, 2**40 + 10]]),
     ],
-    ids=["I01", "I02", "I04", "I05", "I07", "I08"],
+    ids=["I01", "I02", "I04", "I05", "I07", "I08", "I01 at large offsets"],
 )
 def test_segments_merge_by_their_sizes_before_the_round(
     segments: list[tuple[int, int]], segment_bytes: int, uncleanable: int, groups: list[list[int]]
