@@ -182,7 +182,7 @@ def refuse_places_in_texts(path: str, dialect: Dialect, sample: list[Row], optio
     if roles:
         members = name_list([named[role][0] for role in roles])
         raise InputError(
-            f"{path}: no field for the {' or the '.join(roles)}, but JSON within a text has {members}",
+            f"{path}: no field for {name_list(roles)}, but JSON within a text has {members}",
             hint="write these members into fields of their own first (Pathway: JSON lines have them as they"
             f" are), or --fields {','.join(f'{role}=' for role in roles)} if they tell of something else",
         )

@@ -222,9 +222,7 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
         return None
     if not lines and any(map(str.isdecimal, columns)):
         hint = "export again, with each record in a line of its own"
-        raise InputError(
-            f"{file.path}: a header line that goes on with records: line ends are gone", hint=hint
-        )
+        raise InputError(f"{file.path}: records stand in the header line, as line ends are gone", hint=hint)
     quoting = quoting_of(lines, len(columns), delimiter.encode(), "rfc4180")
     sample = _rows(columns, lines, delimiter, quoting) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)
