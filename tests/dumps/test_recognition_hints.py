@@ -165,6 +165,18 @@ def test_what_somebody_s_script_wrote_around_records_is_taken_away_as_the_hint_s
     judged(path)
 
 
+def test_a_hint_without_a_command_is_the_same_in_utf_16(tmp_path: Path) -> None:
+    """As Snowflake's web page saves a query of its Kafka connector's table."""
+    path, hints = tmp_path / "orders.csv", []
+    for encoding in ("utf-8", "utf-16"):
+        path.write_text('RECORD_METADATA,RECORD_CONTENT\n"{""key"":""a""}","{}"\n', encoding=encoding)
+        with pytest.raises(InputError, match="whose columns hold JSON") as refused, open_one(path):
+            pass
+        hints.append(refused.value.hint)
+    assert hints[0] == hints[1]
+    assert "FILE_FORMAT" in str(hints[0])
+
+
 @pytest.mark.parametrize("first", ["#TYPE System.Management.Automation.PSCustomObject", "sep=,"])
 def test_the_commands_of_a_hint_work_in_utf_16(first: str, tmp_path: Path) -> None:
     """As Windows PowerShell writes ``ConvertTo-Csv > orders.csv``: ``tail`` alone would shift all bytes."""

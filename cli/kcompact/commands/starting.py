@@ -45,7 +45,7 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, worker_module: str) ->
 
 
 def _bytes_of(path: str) -> int:
-    return stored_bytes(path) if is_address(path) else os.stat(path).st_size  # noqa: PTH116  faster
+    return stored_bytes(path) if is_address(path) else os.stat(path).st_size  # noqa: PTH116  for every file of a dump
 
 
 def _input_bytes(dumps: list[str]) -> int | None:

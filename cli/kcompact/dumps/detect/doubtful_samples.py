@@ -165,7 +165,8 @@ def refuse_log_outside(path: str, event: Row, sample: list[Row], options: ReadOp
 def refuse_places_in_texts(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
     """Raise InputError where JSON within a text tells topic, partition or offset, and no field does.
 
-    So Pathway writes metadata into CSV, in no order of offsets: old records would stay for new ones.
+    Pathway writes metadata into CSV like this, and its rows are not in the order of offsets. If records were
+    numbered by their order in the file, older ones would replace newer ones.
     """
     parts = dialect.places
     beside = {name for row in sample for name in row} - {

@@ -15,6 +15,7 @@ NOTE = "UTF-16; read and written as UTF-8"
 _CHUNK_BYTES = 4 << 20
 MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEAD_BYTES = 8
+_READS = "FILE > NEW"  # the end of a command in a hint that reads the file
 _UNREAD = {
     "UTF-32LE": re.compile(rb"\xff\xfe\0\0|([\t\r\n -~]\0\0\0){2}"),
     "UTF-32BE": re.compile(rb"\0\0\xfe\xff|(\0\0\0[\t\r\n -~]){2}"),
@@ -62,15 +63,16 @@ def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
 
 @contextmanager
 def commands_in_utf8(utf8_path: str | None) -> Iterator[None]:
-    """Inside, hints for a file of which there is a copy in UTF-8 begin with the command that makes one.
+    """Within it, commands in the hints of an InputError are preceded by one that makes a UTF-16 file UTF-8.
 
-    The others would cut UTF-16 within a character: ``tail -n +2`` leaves the second half of a line end.
+    By themselves they could cut a character: ``tail -n +2`` leaves the second half of a line end. Hints stay
+    as they are where ``utf8_path`` is None, or where no command reads the file.
     """
     try:
         yield
     except InputError as error:
-        if utf8_path is None or " FILE" not in (error.hint or ""):
+        if utf8_path is None or _READS not in (error.hint or ""):
             raise
-        then = str(error.hint).replace(" FILE", " UTF8")
+        then = str(error.hint).replace(_READS, "UTF8 > NEW")
         hint = f"it is UTF-16, so make it UTF-8 first: iconv -f UTF-16 -t UTF-8 FILE > UTF8; then {then}"
         raise InputError(error.message, hint=hint) from error
